@@ -22,13 +22,31 @@ from turns import Measure
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 LAYERS, WIDTH, HEADS = 6, 384, 12
 LENGTH = 24  # tokens of a text that is classified
-TRAINED = {"tokens": Measure("real tokens a second", "more"), "update": Measure("real tokens an update")}
-CLASSIFIED = {"one": Measure("milliseconds, one text", "less"), "many": Measure("milliseconds, 32 texts", "less"),
-              "memory": Measure("peak memory, MB", "less")}  # fmt: skip
-TRAINERS = ("wenmai, bf16", "wenmai, float32", "trainer, bf16, sdpa", "trainer, bf16, eager", "trainer, float32, sdpa",
-            "trainer, float32, eager")  # fmt: skip
-ENGINES = ("wenmai, float32", "onnxruntime, float32", "openvino, float32", "ctranslate2, float32", "onnxruntime, int8",
-           "ctranslate2, int8")  # fmt: skip
+TRAINED = {
+    "tokens": Measure("real tokens a second", "more"),
+    "update": Measure("real tokens an update"),
+}
+CLASSIFIED = {
+    "one": Measure("milliseconds, one text", "less"),
+    "many": Measure("milliseconds, 32 texts", "less"),
+    "memory": Measure("peak memory, MB", "less"),
+}
+TRAINERS = (
+    "wenmai, bf16",
+    "wenmai, float32",
+    "trainer, bf16, sdpa",
+    "trainer, bf16, eager",
+    "trainer, float32, sdpa",
+    "trainer, float32, eager",
+)
+ENGINES = (
+    "wenmai, float32",
+    "onnxruntime, float32",
+    "openvino, float32",
+    "ctranslate2, float32",
+    "onnxruntime, int8",
+    "ctranslate2, int8",
+)
 
 
 def make_checkpoint(folder: Path, texts: list[str]) -> None:
@@ -37,12 +55,20 @@ def make_checkpoint(folder: Path, texts: list[str]) -> None:
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
     words = sorted({word for text in texts for word in text.lower().split()})
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]) + "\n", encoding="utf-8")
+    (folder / "vocab.txt").write_text(
+        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]) + "\n", encoding="utf-8"
+    )
     torch.manual_seed(0)
-    config = BertConfig(vocab_size=len(words) + 5, hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-                        intermediate_size=4 * WIDTH, attention_probs_dropout_prob=0.0,
-                        id2label={0: "0", 1: "1"},
-                        position_embedding_type="absolute")  # fmt: skip
+    config = BertConfig(
+        vocab_size=len(words) + 5,
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=4 * WIDTH,
+        attention_probs_dropout_prob=0.0,
+        id2label={0: "0", 1: "1"},
+        position_embedding_type="absolute",
+    )
     BertForSequenceClassification(config).save_pretrained(folder)
     BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
 
@@ -58,8 +84,16 @@ def train_wenmai(corpus, folder, variant, options):
 
     def turn() -> dict[str, float]:
         enough = 10 * options.tokens // 512
-        model = wenmai.Classifier("bert", precision=variant[0], optimizer="adamw", validation=0.0, steps=enough,
-                                  evaluations=max(1, enough // LOOKS), batch_tokens=tokens, device="cpu")  # fmt: skip
+        model = wenmai.Classifier(
+            "bert",
+            precision=variant[0],
+            optimizer="adamw",
+            validation=0.0,
+            steps=enough,
+            evaluations=max(1, enough // LOOKS),
+            batch_tokens=tokens,
+            device="cpu",
+        )
         return Clock(options.tokens).follow(model.training(*corpus.train, start=start), model)
 
     return turn, {}
@@ -70,7 +104,13 @@ def train_trainer(corpus, folder, variant, options):
 
     import torch
     import transformers
-    from transformers import BertForSequenceClassification, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+    from transformers import (
+        BertForSequenceClassification,
+        PrinterCallback,
+        Trainer,
+        TrainerCallback,
+        TrainingArguments,
+    )
 
     import wenmai
 
@@ -80,7 +120,9 @@ def train_trainer(corpus, folder, variant, options):
     texts = [torch.from_numpy(row.astype("int64")) for row in split_rows(encoded)]
     rows = [{"input_ids": text, "label": int(label)} for text, label in zip(texts, corpus.train[1])]
     renamed = "group_by_length" not in inspect.signature(TrainingArguments).parameters
-    grouped = {"train_sampling_strategy": "group_by_length"} if renamed else {"group_by_length": True}
+    grouped = (
+        {"train_sampling_strategy": "group_by_length"} if renamed else {"group_by_length": True}
+    )
     place = tempfile.TemporaryDirectory()  # never written to; the Trainer wants one
 
     def turn() -> dict[str, float]:
@@ -89,7 +131,11 @@ def train_trainer(corpus, folder, variant, options):
         def collate(picked: list[dict]) -> dict:
             tokens, mask = padded([row["input_ids"] for row in picked])
             sizes.append(int(mask.sum()))
-            return {"input_ids": tokens, "attention_mask": mask.long(), "labels": torch.tensor([row["label"] for row in picked])}
+            return {
+                "input_ids": tokens,
+                "attention_mask": mask.long(),
+                "labels": torch.tensor([row["label"] for row in picked]),
+            }
 
         class Watch(TrainerCallback):
             def on_step_end(self, args, state, control, **_):
@@ -97,10 +143,21 @@ def train_trainer(corpus, folder, variant, options):
                 control.should_training_stop = clock.tick()
 
         about = TrainingArguments(
-            place.name, per_device_train_batch_size=options.sentences, max_steps=100_000, use_cpu=True, bf16=precision == "bf16",
-            report_to="none", save_strategy="no", logging_strategy="no", eval_strategy="no", disable_tqdm=True,
-            remove_unused_columns=False, learning_rate=5e-5, seed=0, **grouped,
-        )  # fmt: skip
+            place.name,
+            per_device_train_batch_size=options.sentences,
+            max_steps=100_000,
+            use_cpu=True,
+            bf16=precision == "bf16",
+            report_to="none",
+            save_strategy="no",
+            logging_strategy="no",
+            eval_strategy="no",
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            learning_rate=5e-5,
+            seed=0,
+            **grouped,
+        )
         model = BertForSequenceClassification.from_pretrained(folder, attn_implementation=attention)
         run = Trainer(model, about, train_dataset=rows, data_collator=collate, callbacks=[Watch()])
         run.remove_callback(PrinterCallback)
@@ -134,7 +191,9 @@ def onnx_file(folder: Path) -> Path:
     import torch
     from transformers import BertForSequenceClassification
 
-    model = BertForSequenceClassification.from_pretrained(folder, attn_implementation="eager").eval()
+    model = BertForSequenceClassification.from_pretrained(
+        folder, attn_implementation="eager"
+    ).eval()
 
     class Logits(torch.nn.Module):
         def __init__(self):
@@ -146,8 +205,15 @@ def onnx_file(folder: Path) -> Path:
 
     ids = torch.ones(2, LENGTH, dtype=torch.long)
     axes = {0: "batch", 1: "steps"}
-    torch.onnx.export(Logits(), (ids, ids), folder / "model.onnx", dynamo=False, input_names=["ids", "mask"],
-                      output_names=["logits"], dynamic_axes={"ids": axes, "mask": axes, "logits": {0: "batch"}})  # fmt: skip
+    torch.onnx.export(
+        Logits(),
+        (ids, ids),
+        folder / "model.onnx",
+        dynamo=False,
+        input_names=["ids", "mask"],
+        output_names=["logits"],
+        dynamic_axes={"ids": axes, "mask": axes, "logits": {0: "batch"}},
+    )
     return folder / "model.onnx"
 
 
@@ -171,7 +237,11 @@ def classify_openvino(folder, variant, threads):
     import numpy as np
     import openvino
 
-    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
     model = openvino.Core().compile_model(folder / "model.onnx", "CPU", settings)
     return lambda ids: model({"ids": ids, "mask": np.ones_like(ids)})[0]
 
@@ -181,7 +251,9 @@ def classify_ctranslate2(folder, variant, threads):
     import ctranslate2
     import numpy as np
 
-    engine = ctranslate2.Encoder(str(folder / "ctranslate2"), "cpu", compute_type=variant[0], intra_threads=threads)
+    engine = ctranslate2.Encoder(
+        str(folder / "ctranslate2"), "cpu", compute_type=variant[0], intra_threads=threads
+    )
     return lambda ids: np.array(engine.forward_batch(ids.tolist()).pooler_output)
 
 
@@ -194,10 +266,17 @@ def peak_memory() -> float:
 def classify(family, folder, variant, options):
     import numpy as np
 
-    run = {"wenmai": classify_wenmai, "onnxruntime": classify_onnxruntime, "openvino": classify_openvino,
-           "ctranslate2": classify_ctranslate2}[family](folder, variant, options.threads)  # fmt: skip
+    run = {
+        "wenmai": classify_wenmai,
+        "onnxruntime": classify_onnxruntime,
+        "openvino": classify_openvino,
+        "ctranslate2": classify_ctranslate2,
+    }[family](folder, variant, options.threads)
     generator = np.random.default_rng(0)
-    texts = {name: generator.integers(5, 5000, (rows, LENGTH)) for name, rows in (("one", 1), ("many", 32))}
+    texts = {
+        name: generator.integers(5, 5000, (rows, LENGTH))
+        for name, rows in (("one", 1), ("many", 32))
+    }
     for ids in texts.values():
         run(ids)
 
@@ -218,9 +297,18 @@ def classify(family, folder, variant, options):
 def main() -> None:
     parser = turns.arguments(__doc__)
     parser.add_argument("what", choices=("train", "classify"))
-    parser.add_argument("--tokens", type=int, default=32_000, help="real tokens to train on in a turn, some 50 batches of 32")
-    parser.add_argument("--sentences", type=int, default=32, help="of an update, and as many tokens for Wenmai")
-    parser.add_argument("--calls", type=int, default=50, help="of one text in a turn; a tenth of them of 32")
+    parser.add_argument(
+        "--tokens",
+        type=int,
+        default=32_000,
+        help="real tokens to train on in a turn, some 50 batches of 32",
+    )
+    parser.add_argument(
+        "--sentences", type=int, default=32, help="of an update, and as many tokens for Wenmai"
+    )
+    parser.add_argument(
+        "--calls", type=int, default=50, help="of one text in a turn; a tenth of them of 32"
+    )
     parser.add_argument("--folder", type=Path, help="of a checkpoint that was made before")
     parser.add_argument("--only", help="contestants whose names hold this text")
     options = parser.parse_args()
@@ -247,13 +335,30 @@ def main() -> None:
 
             onnx_file(folder)
             TransformersConverter(str(folder)).convert(str(folder / "ctranslate2"))
-        given = [options.what, "--folder", place, "--tokens", str(options.tokens), "--sentences", str(options.sentences),
-                 "--calls", str(options.calls), "--threads", str(options.threads),
-                 *(["--data", str(options.data)] if options.data else [])]  # fmt: skip
+        given = [
+            options.what,
+            "--folder",
+            place,
+            "--tokens",
+            str(options.tokens),
+            "--sentences",
+            str(options.sentences),
+            "--calls",
+            str(options.calls),
+            "--threads",
+            str(options.threads),
+            *(["--data", str(options.data)] if options.data else []),
+        ]
         results, about = turns.race(__file__, names, given, options.turns, options.threads)
-    print(f"\n{options.what}: BERT of {LAYERS} layers, {WIDTH} wide; {options.threads} threads, {options.turns} turns\n")
+    print(
+        f"\n{options.what}: BERT of {LAYERS} layers, {WIDTH} wide; {options.threads} threads, {options.turns} turns\n"
+    )
     key, better = ("tokens", "more") if options.what == "train" else ("one", "less")
-    first = turns.fastest(results, "wenmai", key, better) if any(name.startswith("wenmai") for name in names) else names[0]
+    first = (
+        turns.fastest(results, "wenmai", key, better)
+        if any(name.startswith("wenmai") for name in names)
+        else names[0]
+    )
     print(turns.table(results, measures, first))
     turns.finish(turns.record(results, measures, first) | {"about": about}, options.json)
 

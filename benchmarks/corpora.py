@@ -24,14 +24,19 @@ class Corpus:
 
 def folder_of(given: Path | None) -> Path:
     """Of data sets: what is given, else WENMAI_DATA, else the one beside the repository."""
-    return given or Path(os.environ.get("WENMAI_DATA") or Path(__file__).resolve().parents[1] / "../shared/data")
+    return given or Path(
+        os.environ.get("WENMAI_DATA") or Path(__file__).resolve().parents[1] / "../shared/data"
+    )
 
 
 def sst2(folder: Path | None) -> Corpus | None:
     """Stanford Sentiment Treebank, two classes (Socher et al. 2013); None, and a sentence, where the folder lacks it."""
     folder = folder_of(folder) / "sst2"
     if not folder.is_dir():
-        print(f"sst2 is left out: there is no folder {folder}; give --data FOLDER or set WENMAI_DATA.", file=sys.stderr)
+        print(
+            f"sst2 is left out: there is no folder {folder}; give --data FOLDER or set WENMAI_DATA.",
+            file=sys.stderr,
+        )
         return None
     return Corpus("sst2", *(read(folder / f"{name}.tsv") for name in ("train", "dev", "test")))
 
@@ -49,5 +54,7 @@ def languages(which: str | None = None) -> Corpus:
     columns = BUILTIN["languages"].load(**({"languages": which} if which else {})).columns
     texts, labels = columns["text"], columns["label"]
     parts = split(texts, [0.1, 0.1], 0, labels)
-    train, dev, test = (([texts[row] for row in rows], [labels[row] for row in rows]) for rows in parts)
+    train, dev, test = (
+        ([texts[row] for row in rows], [labels[row] for row in rows]) for rows in parts
+    )
     return Corpus(f"languages:{which}" if which else "languages", train, dev, test)

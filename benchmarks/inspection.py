@@ -16,15 +16,19 @@ import tempfile
 import time
 from pathlib import Path
 
-SENTENCE = ("He tossed this tennis ball to serve while his friends and their small dog watched from the bench near the fence "
-            "under an old tree and waited for him too")  # fmt: skip
+SENTENCE = (
+    "He tossed this tennis ball to serve while his friends and their small dog watched from the bench near the fence "
+    "under an old tree and waited for him too"
+)
 
 
 def bert(words: list[str]):
     from wenmai import Classifier
 
     texts = [" ".join(words[at : at + 30]) for at in range(0, 60, 2)]
-    return Classifier("bert", width=384, heads=12, layers=6, steps=1, tokenizer="words").fit(texts, ["a", "b"] * 15)
+    return Classifier("bert", width=384, heads=12, layers=6, steps=1, tokenizer="words").fit(
+        texts, ["a", "b"] * 15
+    )
 
 
 def panels() -> None:
@@ -44,18 +48,24 @@ def panels() -> None:
         inspection = inspecting.inspect(estimator, SENTENCE, show)
         made = time.perf_counter() - began
         html = inspection_page.page(inspection)
-        print(f"{len(words)} words, {show or 'unasked'}: panels {made:.2f} s, with the page "
-              f"{time.perf_counter() - began:.2f} s, {len(html) / 1e6:.2f} MB")  # fmt: skip
+        print(
+            f"{len(words)} words, {show or 'unasked'}: panels {made:.2f} s, with the page "
+            f"{time.perf_counter() - began:.2f} s, {len(html) / 1e6:.2f} MB"
+        )
     long = " ".join((words * 20)[:510])
     began = time.perf_counter()
     inspection = inspecting.inspect(estimator, long, "attention")
     made = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as folder:
         inspection_page.write(inspection, Path(folder) / "inside", with_pictures=False)
-        sizes = {path.name: path.stat().st_size / 1e6 for path in (Path(folder) / "inside").iterdir()}
-    print(f"512 tokens × 72 heads: panels {made:.2f} s, all files {time.perf_counter() - began:.2f} s, "
-          f"index.html {sizes['index.html']:.1f} MB, "
-          f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")  # fmt: skip
+        sizes = {
+            path.name: path.stat().st_size / 1e6 for path in (Path(folder) / "inside").iterdir()
+        }
+    print(
+        f"512 tokens × 72 heads: panels {made:.2f} s, all files {time.perf_counter() - began:.2f} s, "
+        f"index.html {sizes['index.html']:.1f} MB, "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB"
+    )
 
 
 WORK = """
@@ -83,11 +93,18 @@ def turns(before: Path, times: int) -> None:
     found: dict[str, list[dict]] = {name: [] for name in sources}
     for _ in range(times):
         for name, source in sources.items():
-            ran = subprocess.run([sys.executable, "-c", WORK], capture_output=True, text=True, check=True,
-                                 env=os.environ | {"PYTHONPATH": str(source)})  # fmt: skip
+            ran = subprocess.run(
+                [sys.executable, "-c", WORK],
+                capture_output=True,
+                text=True,
+                check=True,
+                env=os.environ | {"PYTHONPATH": str(source)},
+            )
             found[name].append(json.loads(ran.stdout.splitlines()[-1]))
     for what in found["now"][0]:
-        old, new = (statistics.median(one[what] for one in found[name]) for name in ("before", "now"))
+        old, new = (
+            statistics.median(one[what] for one in found[name]) for name in ("before", "now")
+        )
         print(f"{what:22} before {old:.3f} s, now {new:.3f} s: {new / old:.3f}")
 
 

@@ -38,7 +38,9 @@ def measured(chromium, tokens: int, folder: Path) -> dict:
     page.wait_for_function(PAINTED)
     page.locator("#panel-attention .heat").focus()
     page.keyboard.press("ArrowDown")
-    page.wait_for_function("() => document.querySelector('#panel-attention .reading').textContent.startsWith('w1 ')")
+    page.wait_for_function(
+        "() => document.querySelector('#panel-attention .reading').textContent.startsWith('w1 ')"
+    )
     usable = time.perf_counter() - began
     page.wait_for_function(ALL, polling=50)
     every = time.perf_counter() - began
@@ -50,22 +52,36 @@ def measured(chromium, tokens: int, folder: Path) -> dict:
     devices.send("HeapProfiler.collectGarbage")
     heap = devices.send("Runtime.getHeapUsage")
     page.close()
-    return {"MB": len(text.encode()) / 1e6, "made s": made, "usable s": usable, "all s": every, "a head ms": 1000 * switch,
-            "heap MB": (heap["usedSize"] + heap.get("backingStorageSize", 0)) / 1e6}  # fmt: skip
+    return {
+        "MB": len(text.encode()) / 1e6,
+        "made s": made,
+        "usable s": usable,
+        "all s": every,
+        "a head ms": 1000 * switch,
+        "heap MB": (heap["usedSize"] + heap.get("backingStorageSize", 0)) / 1e6,
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tokens", type=int, nargs="*", default=[32, 512])
     sizes = parser.parse_args().tokens
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         arguments = ["--no-sandbox", "--disable-background-networking"]
         chromium = started.chromium.launch(executable_path=program, args=arguments)
         measured(chromium, 16, Path(folder))  # what is slow the first time is not the page's
         for tokens in sizes:
             found = measured(chromium, tokens, Path(folder))
-            print(f"{tokens} tokens × 72 heads: " + ", ".join(f"{name} {value:.3g}" for name, value in found.items()), flush=True)
+            print(
+                f"{tokens} tokens × 72 heads: "
+                + ", ".join(f"{name} {value:.3g}" for name, value in found.items()),
+                flush=True,
+            )
         chromium.close()
 
 

@@ -26,17 +26,49 @@ PROMPT, TOKENS, MANY = 16, 128, 32
 WARM = 3  # steps before the clock
 CONTESTANTS = {
     "lstm": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16", "torch loop, float32"),
-    "gpt": ("wenmai, bf16", "wenmai, float32", "wenmai, compiled", "torch loop, bf16", "torch loop, float32",
-            "torch loop, compiled", "litgpt, bf16", "litgpt, float32", "trainer, bf16, sdpa", "trainer, bf16, eager",
-            "trainer, float32, sdpa", "trainer, float32, eager"),
-    "generate 1": ("wenmai", "hugging face, float32, sdpa", "hugging face, float32, eager", "hugging face, bf16, sdpa",
-                   "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, float32, sleeping early",
-                   "ctranslate2, int8", "ctranslate2, int8, sleeping early", "wenmai, one thread",
-                   "ctranslate2, float32, one thread", "ctranslate2, int8, one thread"),
-}  # fmt: skip
-ON_GPU = ("wenmai", *(f"hugging face, {precision}, {attention}{cache}" for precision in ("bf16", "float32")
-                      for attention in ("sdpa", "eager") for cache in ("", ", static")))  # fmt: skip
-CONTESTANTS["generate 32"] = (*CONTESTANTS["generate 1"], "ctranslate2, float32, two at once", "ctranslate2, int8, two at once")
+    "gpt": (
+        "wenmai, bf16",
+        "wenmai, float32",
+        "wenmai, compiled",
+        "torch loop, bf16",
+        "torch loop, float32",
+        "torch loop, compiled",
+        "litgpt, bf16",
+        "litgpt, float32",
+        "trainer, bf16, sdpa",
+        "trainer, bf16, eager",
+        "trainer, float32, sdpa",
+        "trainer, float32, eager",
+    ),
+    "generate 1": (
+        "wenmai",
+        "hugging face, float32, sdpa",
+        "hugging face, float32, eager",
+        "hugging face, bf16, sdpa",
+        "hugging face, bf16, eager",
+        "ctranslate2, float32",
+        "ctranslate2, float32, sleeping early",
+        "ctranslate2, int8",
+        "ctranslate2, int8, sleeping early",
+        "wenmai, one thread",
+        "ctranslate2, float32, one thread",
+        "ctranslate2, int8, one thread",
+    ),
+}
+ON_GPU = (
+    "wenmai",
+    *(
+        f"hugging face, {precision}, {attention}{cache}"
+        for precision in ("bf16", "float32")
+        for attention in ("sdpa", "eager")
+        for cache in ("", ", static")
+    ),
+)
+CONTESTANTS["generate 32"] = (
+    *CONTESTANTS["generate 1"],
+    "ctranslate2, float32, two at once",
+    "ctranslate2, int8, two at once",
+)
 
 
 class Shape:
@@ -84,20 +116,44 @@ def wenmai_trains(what: str, shape: Shape, options, variant: list[str]):
 
     from wenmai import LanguageModel
 
-    rung = {"width": shape.width, "heads": shape.heads, "layers": shape.layers, "dropout": 0.0 if options.large else 0.1}
+    rung = {
+        "width": shape.width,
+        "heads": shape.heads,
+        "layers": shape.layers,
+        "dropout": 0.0 if options.large else 0.1,
+    }
     if what == "lstm":  # what the plain loop does, and no more
-        rung = {"hidden": shape.width, "layers": shape.layers, "dropout": 0.4, "hidden_dropout": 0.4}
-        rung |= {"word_dropout": 0.0, "weight_dropout": 0.0, "activation_penalty": 0.0, "temporal_penalty": 0.0}
+        rung = {
+            "hidden": shape.width,
+            "layers": shape.layers,
+            "dropout": 0.4,
+            "hidden_dropout": 0.4,
+        }
+        rung |= {
+            "word_dropout": 0.0,
+            "weight_dropout": 0.0,
+            "activation_penalty": 0.0,
+            "temporal_penalty": 0.0,
+        }
     steps = 2 * options.steps  # the first half unmeasured
     count = 2 * steps * shape.rows * shape.context
     draw = np.random.default_rng(0).integers(0, shape.vocabulary - 3, count)
     text = [" ".join(words(shape.vocabulary - 3)), " ".join(f"w{n}" for n in draw)]
 
     def turn() -> dict[str, float]:
-        model = LanguageModel(what, **rung, context=shape.context, batch_tokens=shape.rows * shape.context, steps=steps,
-                              evaluations=2, tokenizer="spaces", validation=0.0, device=options.device,
-                              precision="bf16" if variant[0] == "compiled" else variant[0],
-                              compile=variant[0] == "compiled")  # fmt: skip
+        model = LanguageModel(
+            what,
+            **rung,
+            context=shape.context,
+            batch_tokens=shape.rows * shape.context,
+            steps=steps,
+            evaluations=2,
+            tokenizer="spaces",
+            validation=0.0,
+            device=options.device,
+            precision="bf16" if variant[0] == "compiled" else variant[0],
+            compile=variant[0] == "compiled",
+        )
         for progress in model.training(text):
             if progress.step == options.steps:
                 ready(options.device)
@@ -120,14 +176,18 @@ def loop(network, shape: Shape, options, bf16: bool, compiled: bool = False):
 
     def judged(tokens, state):
         scores, state = network(tokens[:, :-1], state)
-        return nn.functional.cross_entropy(scores.flatten(0, 1).float(), tokens[:, 1:].flatten()), state
+        return nn.functional.cross_entropy(
+            scores.flatten(0, 1).float(), tokens[:, 1:].flatten()
+        ), state
 
     judged = torch.compile(judged) if compiled else judged
 
     def step() -> None:
         with torch.autocast(kind, torch.bfloat16, enabled=bf16):
             loss, after = judged(tokens, state[0])
-        state[0] = None if after is None else [tuple(part.detach() for part in layer) for layer in after]
+        state[0] = (
+            None if after is None else [tuple(part.detach() for part in layer) for layer in after]
+        )
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 0.25)
@@ -144,7 +204,9 @@ def torch_loop(what: str, shape: Shape, options, variant: list[str]):
         def __init__(self):
             super().__init__()
             self.words, self.dropout = nn.Embedding(shape.vocabulary, shape.width), nn.Dropout(0.4)
-            self.body = nn.ModuleList(nn.LSTM(shape.width, shape.width, batch_first=True) for _ in range(shape.layers))
+            self.body = nn.ModuleList(
+                nn.LSTM(shape.width, shape.width, batch_first=True) for _ in range(shape.layers)
+            )
             self.output = nn.Linear(shape.width, shape.vocabulary)
             self.output.weight = self.words.weight
 
@@ -162,7 +224,10 @@ def torch_loop(what: str, shape: Shape, options, variant: list[str]):
     class Gpt(nn.Module):
         def __init__(self):
             super().__init__()
-            self.words, self.places = nn.Embedding(shape.vocabulary, shape.width), nn.Embedding(shape.context, shape.width)
+            self.words, self.places = (
+                nn.Embedding(shape.vocabulary, shape.width),
+                nn.Embedding(shape.context, shape.width),
+            )
             self.blocks = nn.ModuleList(Block() for _ in range(shape.layers))
             self.norm = nn.LayerNorm(shape.width)
             self.output = nn.Linear(shape.width, shape.vocabulary, bias=False)
@@ -180,13 +245,22 @@ def torch_loop(what: str, shape: Shape, options, variant: list[str]):
             width = shape.width
             self.one, self.two = nn.LayerNorm(width), nn.LayerNorm(width)
             self.attention, self.join = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+            self.mlp = nn.Sequential(
+                nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+            )
             self.dropout = nn.Dropout(0.0 if options.large else 0.1)
 
         def forward(self, x):
             rows, steps, width = x.shape
-            parts = (part.view(rows, steps, shape.heads, -1).transpose(1, 2) for part in self.attention(self.one(x)).chunk(3, -1))
-            y = nn.functional.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).reshape(rows, steps, width)
+            parts = (
+                part.view(rows, steps, shape.heads, -1).transpose(1, 2)
+                for part in self.attention(self.one(x)).chunk(3, -1)
+            )
+            y = (
+                nn.functional.scaled_dot_product_attention(*parts, is_causal=True)
+                .transpose(1, 2)
+                .reshape(rows, steps, width)
+            )
             x = x + self.dropout(self.join(y))
             return x + self.dropout(self.mlp(self.two(x)))
 
@@ -203,8 +277,16 @@ def litgpt(what: str, shape: Shape, options, variant: list[str]):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.inner = GPT(Config(n_layer=shape.layers, n_head=shape.heads, n_embd=shape.width, vocab_size=shape.vocabulary,
-                                    block_size=shape.context, parallel_residual=False))  # fmt: skip
+            self.inner = GPT(
+                Config(
+                    n_layer=shape.layers,
+                    n_head=shape.heads,
+                    n_embd=shape.width,
+                    vocab_size=shape.vocabulary,
+                    block_size=shape.context,
+                    parallel_residual=False,
+                )
+            )
 
         def forward(self, tokens, state):
             return self.inner(tokens), None
@@ -215,16 +297,30 @@ def litgpt(what: str, shape: Shape, options, variant: list[str]):
 def gpt2(shape: Shape, attention: str | None = None):
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    return GPT2LMHeadModel(GPT2Config(vocab_size=shape.vocabulary, n_positions=shape.context, n_embd=shape.width,
-                                      n_layer=shape.layers, n_head=shape.heads, bos_token_id=None, eos_token_id=None,
-                                      pad_token_id=0, attn_pdrop=0.0, attn_implementation=attention))  # fmt: skip
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=shape.vocabulary,
+            n_positions=shape.context,
+            n_embd=shape.width,
+            n_layer=shape.layers,
+            n_head=shape.heads,
+            bos_token_id=None,
+            eos_token_id=None,
+            pad_token_id=0,
+            attn_pdrop=0.0,
+            attn_implementation=attention,
+        )
+    )
 
 
 def trainer(what: str, shape: Shape, options, variant: list[str]):
     from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
     folder = tempfile.TemporaryDirectory()  # never written to; the Trainer wants one
-    rows = [{"input_ids": row, "labels": row} for row in shape.numbers()[:, :-1].repeat(WARM + options.steps, 1)]
+    rows = [
+        {"input_ids": row, "labels": row}
+        for row in shape.numbers()[:, :-1].repeat(WARM + options.steps, 1)
+    ]
 
     def turn() -> dict[str, float]:
         class Watch(TrainerCallback):
@@ -235,10 +331,20 @@ def trainer(what: str, shape: Shape, options, variant: list[str]):
                 self.now = time.perf_counter()
 
         about = TrainingArguments(
-            folder.name, per_device_train_batch_size=shape.rows, max_steps=WARM + options.steps, use_cpu=options.device == "cpu",
-            bf16=variant[0] == "bf16", report_to="none", save_strategy="no", logging_strategy="no", eval_strategy="no",
-            disable_tqdm=True, remove_unused_columns=False, learning_rate=1e-3, seed=0,
-        )  # fmt: skip
+            folder.name,
+            per_device_train_batch_size=shape.rows,
+            max_steps=WARM + options.steps,
+            use_cpu=options.device == "cpu",
+            bf16=variant[0] == "bf16",
+            report_to="none",
+            save_strategy="no",
+            logging_strategy="no",
+            eval_strategy="no",
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            learning_rate=1e-3,
+            seed=0,
+        )
         watch = Watch()
         run = Trainer(gpt2(shape, variant[1]), about, train_dataset=rows, callbacks=[watch])
         run.remove_callback(PrinterCallback)
@@ -268,14 +374,26 @@ def wenmai_writes(what: str, shape: Shape, options, variant: list[str]):
     from wenmai import LanguageModel
 
     count = int(what.split()[1])
-    model = LanguageModel("gpt", width=shape.width, heads=shape.heads, layers=shape.layers, context=shape.context, steps=1,
-                          tokenizer="spaces", batch_tokens=shape.context, validation=0.0, device=options.device)  # fmt: skip
+    model = LanguageModel(
+        "gpt",
+        width=shape.width,
+        heads=shape.heads,
+        layers=shape.layers,
+        context=shape.context,
+        steps=1,
+        tokenizer="spaces",
+        batch_tokens=shape.context,
+        validation=0.0,
+        device=options.device,
+    )
     model.fit([" ".join(words(shape.vocabulary - 3))])
     assert model.inputs_.vocabulary == shape.vocabulary
     prompt = " ".join(words(PROMPT - 1))  # the end of the line before it is the first token
 
     def write() -> None:
-        texts = model.generate(prompt if count == 1 else [prompt] * count, tokens=TOKENS, temperature=0)
+        texts = model.generate(
+            prompt if count == 1 else [prompt] * count, tokens=TOKENS, temperature=0
+        )
         assert texts
 
     return timed(write, count, options.device), {}
@@ -285,13 +403,23 @@ def hugging_face(what: str, shape: Shape, options, variant: list[str]):
     import torch
 
     count = int(what.split()[1])
-    model = gpt2(shape, variant[1]).eval().to(options.device, torch.bfloat16 if variant[0] == "bf16" else torch.float32)
+    model = (
+        gpt2(shape, variant[1])
+        .eval()
+        .to(options.device, torch.bfloat16 if variant[0] == "bf16" else torch.float32)
+    )
     more = {"cache_implementation": "static"} if "static" in variant else {}
     prompt = torch.arange(1, PROMPT + 1, device=options.device).repeat(count, 1)
 
     def write() -> None:
         with torch.inference_mode():
-            found = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=TOKENS, **more)
+            found = model.generate(
+                prompt,
+                attention_mask=torch.ones_like(prompt),
+                do_sample=False,
+                max_new_tokens=TOKENS,
+                **more,
+            )
         assert found.shape == (count, PROMPT + TOKENS)
 
     return timed(write, count, options.device), {}
@@ -309,7 +437,9 @@ def converts(folder: str, shape: Shape) -> None:
     (Path(folder) / "vocab.json").write_text(json.dumps(vocabulary))
     (Path(folder) / "merges.txt").write_text("#version: 0.2\n")
     special = {"bos_token": "w1", "eos_token": "w2", "unk_token": "w0"}
-    (Path(folder) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"} | special))
+    (Path(folder) / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "GPT2Tokenizer"} | special)
+    )
     TransformersConverter(folder).convert(f"{folder}/converted")
 
 
@@ -322,15 +452,25 @@ def ctranslate2(what: str, shape: Shape, options, variant: list[str]):
     converting.start()
     converting.join()
     beside = "two at once" in variant  # each half of the texts, with one thread
-    generator = ctranslate2.Generator(f"{folder.name}/converted", device="cpu" if options.device == "cpu" else "cuda",
-                                      compute_type=variant[0], inter_threads=2 if beside else 1,
-                                      intra_threads=1 if beside else options.threads)  # fmt: skip
+    generator = ctranslate2.Generator(
+        f"{folder.name}/converted",
+        device="cpu" if options.device == "cpu" else "cuda",
+        compute_type=variant[0],
+        inter_threads=2 if beside else 1,
+        intra_threads=1 if beside else options.threads,
+    )
     halves = {"max_batch_size": count // 2} if beside else {}
     prompt = [names[1 : PROMPT + 1]] * count
 
     def write() -> None:
-        found = generator.generate_batch(prompt, max_length=TOKENS, min_length=TOKENS, sampling_topk=1,
-                                         include_prompt_in_result=False, **halves)  # fmt: skip
+        found = generator.generate_batch(
+            prompt,
+            max_length=TOKENS,
+            min_length=TOKENS,
+            sampling_topk=1,
+            include_prompt_in_result=False,
+            **halves,
+        )
         assert len(found) == count and len(found[0].sequences_ids[0]) == TOKENS
 
     return timed(write, count, options.device), {"kept": folder.name}
@@ -347,7 +487,9 @@ FAMILIES = {
 
 def main() -> None:
     parser = turns.arguments(__doc__)
-    parser.add_argument("--what", choices=tuple(CONTESTANTS), action="append", help="only this; may be repeated")
+    parser.add_argument(
+        "--what", choices=tuple(CONTESTANTS), action="append", help="only this; may be repeated"
+    )
     parser.add_argument("--only", help="contestants whose names hold this text")
     parser.add_argument("--steps", type=int, default=10, help="updates of training in a turn")
     parser.add_argument("--large", action="store_true", help="GPT-2's shape of 124 million weights")
@@ -361,21 +503,40 @@ def main() -> None:
 
             torch.set_num_threads(options.threads)
         shape = Shape(what, options.large)
-        make = FAMILIES.get(family) or (wenmai_writes if what.startswith("generate") else wenmai_trains)
+        make = FAMILIES.get(family) or (
+            wenmai_writes if what.startswith("generate") else wenmai_trains
+        )
         return turns.serve(lambda: make(what, shape, options, variant))
     found = {}
     for what in options.what or CONTESTANTS:
-        known = ON_GPU if what.startswith("generate") and options.device != "cpu" else CONTESTANTS[what]
+        known = (
+            ON_GPU if what.startswith("generate") and options.device != "cpu" else CONTESTANTS[what]
+        )
         names = [name for name in known if not options.only or options.only in name]
         for module in ("litgpt", "ctranslate2"):
             if find_spec(module) is None and any(name.startswith(module) for name in names):
                 print(f"{module} is left out: it is not installed.", file=sys.stderr)
                 names = [name for name in names if not name.startswith(module)]
-        more = ["--steps", str(options.steps), "--device", options.device, "--threads", str(options.threads)]
+        more = [
+            "--steps",
+            str(options.steps),
+            "--device",
+            options.device,
+            "--threads",
+            str(options.threads),
+        ]
         more += ["--large"] if options.large else []
-        at_once = 1 if options.device == "cpu" else len(names)  # compiling takes processors, not the GPU
-        results, _ = turns.race(__file__, [f"{what}, {name}" for name in names], more, options.turns, options.threads,
-                                at_once=at_once)  # fmt: skip
+        at_once = (
+            1 if options.device == "cpu" else len(names)
+        )  # compiling takes processors, not the GPU
+        results, _ = turns.race(
+            __file__,
+            [f"{what}, {name}" for name in names],
+            more,
+            options.turns,
+            options.threads,
+            at_once=at_once,
+        )
         results = {name.removeprefix(f"{what}, "): rows for name, rows in results.items()}
         best = turns.fastest(results, "wenmai", "rate", "more")
         print(f"\n{what}\n\n{turns.table(results, MEASURES, best)}")

@@ -20,7 +20,23 @@ from pathlib import Path
 
 import turns
 
-SYLLABLES = ["ba", "chi", "dor", "fen", "gul", "hart", "ke", "li", "mo", "nu", "ra", "si", "to", "ve", "za"]
+SYLLABLES = [
+    "ba",
+    "chi",
+    "dor",
+    "fen",
+    "gul",
+    "hart",
+    "ke",
+    "li",
+    "mo",
+    "nu",
+    "ra",
+    "si",
+    "to",
+    "ve",
+    "za",
+]
 
 
 def manual() -> dict[str, list[str]]:
@@ -51,7 +67,11 @@ def write(file: Path, megabytes: int, words: dict[str, list[str]]) -> int:
             while len(text) < most:
                 source = words[label if draw.random() < 0.6 else draw.choice(labels)]
                 start, size = draw.randrange(len(source)), draw.randint(4, 25)
-                made_up = "".join(draw.choices(SYLLABLES, k=draw.randint(2, 6))) if draw.random() < 0.5 else ""
+                made_up = (
+                    "".join(draw.choices(SYLLABLES, k=draw.randint(2, 6)))
+                    if draw.random() < 0.5
+                    else ""
+                )
                 text += " ".join([*source[start : start + size], made_up, ""])
             table.writerow([text[:most], label])
             rows += 1
@@ -64,20 +84,32 @@ def measured(command: list[str]) -> tuple[float, float]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(status)}.")
-    return time.perf_counter() - began, used.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+        raise SystemExit(
+            f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(status)}."
+        )
+    return time.perf_counter() - began, used.ru_maxrss / (
+        1 << 20 if sys.platform == "darwin" else 1 << 10
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000], help="of the files, in MB")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[100, 300, 1000], help="of the files, in MB"
+    )
     parser.add_argument("--rungs", nargs="+", default=["softmax", "mlp"])
-    parser.add_argument("--texts", nargs="+", choices=("words", "characters"), default=["words", "characters"])
+    parser.add_argument(
+        "--texts", nargs="+", choices=("words", "characters"), default=["words", "characters"]
+    )
     parser.add_argument("--minutes", type=float, default=1.0, help="of training, for each")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything that was measured here")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write everything that was measured here"
+    )
     options = parser.parse_args()
     found, minutes = [], str(options.minutes)
-    print("| text | MB | rows | rung | seconds | MB a second | peak MB |\n| --- | ---: | ---: | --- | ---: | ---: | ---: |")
+    print(
+        "| text | MB | rows | rung | seconds | MB a second | peak MB |\n| --- | ---: | ---: | --- | ---: | ---: | ---: |"
+    )
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as folder:
         for kind in options.texts:
             words = manual() if kind == "words" else names()
@@ -85,12 +117,41 @@ def main() -> None:
                 file = Path(folder) / "rows.csv"
                 rows = write(file, size, words)
                 for rung in options.rungs:
-                    seconds, peak = measured([
-                        sys.executable, "-m", "wenmai", "train", rung, str(file), "--test", "0.1", "--minutes", minutes,
-                        "--set", f"tokenizer={kind}", "--device", "cpu", "--out", f"{folder}/run-{rung}"])  # fmt: skip
+                    seconds, peak = measured(
+                        [
+                            sys.executable,
+                            "-m",
+                            "wenmai",
+                            "train",
+                            rung,
+                            str(file),
+                            "--test",
+                            "0.1",
+                            "--minutes",
+                            minutes,
+                            "--set",
+                            f"tokenizer={kind}",
+                            "--device",
+                            "cpu",
+                            "--out",
+                            f"{folder}/run-{rung}",
+                        ]
+                    )
                     speed = size / seconds
-                    print(f"| {kind} | {size} | {rows:,} | {rung} | {seconds:.0f} | {speed:.1f} | {peak:,.0f} |", flush=True)
-                    found.append({"text": kind, "mb": size, "rows": rows, "rung": rung, "seconds": seconds, "peak_mb": peak})
+                    print(
+                        f"| {kind} | {size} | {rows:,} | {rung} | {seconds:.0f} | {speed:.1f} | {peak:,.0f} |",
+                        flush=True,
+                    )
+                    found.append(
+                        {
+                            "text": kind,
+                            "mb": size,
+                            "rows": rows,
+                            "rung": rung,
+                            "seconds": seconds,
+                            "peak_mb": peak,
+                        }
+                    )
     turns.finish({"memory": found}, options.json)
 
 

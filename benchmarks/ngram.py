@@ -59,7 +59,10 @@ SCORING = {
 }
 WORD = {"microseconds": Measure("microseconds a word", "less")}
 OPENING = {"milliseconds": Measure("milliseconds", "less")}
-NLTK = {"seconds": Measure("fit and perplexity, seconds", "less"), "perplexity": Measure("perplexity", digits=4)}
+NLTK = {
+    "seconds": Measure("fit and perplexity, seconds", "less"),
+    "perplexity": Measure("perplexity", digits=4),
+}
 MB = 1 << 20
 RARE = "<rare>"  # what stands for <unk> in a text
 
@@ -71,7 +74,10 @@ def penn(data: Path, place: Path) -> Path | None:
     """The training part of the Penn Treebank, whose <unk> lmplz would not take; <UNK> its module would read as <unk> again."""
     packed = data / "ptb" / "ptb.train.txt.xz"
     if not packed.is_file():
-        print(f"PTB is left out: there is no {packed}; give --data FOLDER or set WENMAI_DATA.", file=sys.stderr)
+        print(
+            f"PTB is left out: there is no {packed}; give --data FOLDER or set WENMAI_DATA.",
+            file=sys.stderr,
+        )
         return None
     file = place / "ptb.txt"
     with lzma.open(packed, "rt", encoding="utf-8") as text:
@@ -81,7 +87,10 @@ def penn(data: Path, place: Path) -> Path | None:
 
 def held_out(data: Path, place: Path) -> Path:
     file = place / "ptb-valid.txt"
-    file.write_text((data / "ptb" / "ptb.valid.txt").read_text(encoding="utf-8").replace("<unk>", RARE), encoding="utf-8")
+    file.write_text(
+        (data / "ptb" / "ptb.valid.txt").read_text(encoding="utf-8").replace("<unk>", RARE),
+        encoding="utf-8",
+    )
     return file
 
 
@@ -116,24 +125,43 @@ def tokens_in(file: Path) -> int:
 # Commands
 
 
-def measured(command: list[str], source: Path | None = None, target: Path | None = None) -> dict[str, float]:
+def measured(
+    command: list[str], source: Path | None = None, target: Path | None = None
+) -> dict[str, float]:
     began = time.perf_counter()
-    with open(source or os.devnull, "rb") as given, open(target or os.devnull, "wb") as out, tempfile.TemporaryFile() as said:
+    with (
+        open(source or os.devnull, "rb") as given,
+        open(target or os.devnull, "wb") as out,
+        tempfile.TemporaryFile() as said,
+    ):
         process = subprocess.Popen(command, stdin=given, stdout=out, stderr=said)
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         if status:
             said.seek(0)
-            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{said.read().decode()[-1000:]}")
+            raise SystemExit(
+                f"{' '.join(command)} ended with {process.returncode}:\n{said.read().decode()[-1000:]}"
+            )
     peak = used.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
     return {"seconds": seconds, "processor": used.ru_utime + used.ru_stime, "peak": peak}
 
 
-def lmplz(program: str, file: Path, order: int, place: Path, room: str) -> tuple[dict[str, float], Path]:
+def lmplz(
+    program: str, file: Path, order: int, place: Path, room: str
+) -> tuple[dict[str, float], Path]:
     """(what it took, its ARPA file)"""
     arpa = place / f"{file.stem}.{order}.arpa"
-    command = [program, "-o", str(order), "-S", room, "-T", str(place / "lmplz"), "--discount_fallback"]
+    command = [
+        program,
+        "-o",
+        str(order),
+        "-S",
+        room,
+        "-T",
+        str(place / "lmplz"),
+        "--discount_fallback",
+    ]
     return measured(command, file, arpa), arpa
 
 
@@ -146,8 +174,22 @@ def binary(program: str, arpa: Path, kind: str) -> Path:
 
 
 def command_line(file: Path, order: int, place: Path) -> dict[str, float]:
-    return measured([sys.executable, "-m", "wenmai", "train", "ngram", str(file), "--valid", "0", "--set", f"order={order}",
-                     "--out", str(place / "command")])  # fmt: skip
+    return measured(
+        [
+            sys.executable,
+            "-m",
+            "wenmai",
+            "train",
+            "ngram",
+            str(file),
+            "--valid",
+            "0",
+            "--set",
+            f"order={order}",
+            "--out",
+            str(place / "command"),
+        ]
+    )
 
 
 # Wenmai, in processes of its own
@@ -192,8 +234,12 @@ def estimating(options):
         model = fitted(options.file, options.order)
         fitting = time.perf_counter() - began
         model.save(place / "warm")
-        return {"seconds": time.perf_counter() - began, "processor": time.process_time() - used, "peak": memory("VmHWM"),
-                "fitting": fitting}  # fmt: skip
+        return {
+            "seconds": time.perf_counter() - began,
+            "processor": time.process_time() - used,
+            "peak": memory("VmHWM"),
+            "fitting": fitting,
+        }
 
     return turn, about
 
@@ -207,7 +253,10 @@ def scoring_wenmai(options, layout: str):
     def turn() -> dict[str, float]:
         began, used = time.perf_counter(), time.process_time()
         tokens = model.total(corpus(options.file)).tokens
-        return {"tokens": tokens / (time.perf_counter() - began), "processor": tokens / (time.process_time() - used)}
+        return {
+            "tokens": tokens / (time.perf_counter() - began),
+            "processor": tokens / (time.process_time() - used),
+        }
 
     return turn, {"sum": total.log_prob / 2.302585092994046, "tokens": total.tokens}
 
@@ -235,7 +284,10 @@ def scoring_kenlm(options, whole: bool):
     def turn() -> dict[str, float]:
         began, used = time.perf_counter(), time.process_time()
         score()
-        return {"tokens": tokens / (time.perf_counter() - began), "processor": tokens / (time.process_time() - used)}
+        return {
+            "tokens": tokens / (time.perf_counter() - began),
+            "processor": tokens / (time.process_time() - used),
+        }
 
     return turn, {"sum": found, "tokens": tokens}
 
@@ -245,9 +297,17 @@ def querying_kenlm(options, processes: int):
     lines, parts = options.file.read_text(encoding="utf-8").splitlines(keepends=True), []
     for number in range(processes):
         parts.append(options.place / f"query-{processes}-{number}.txt")
-        parts[-1].write_text("".join(lines[number * len(lines) // processes : (number + 1) * len(lines) // processes]), "utf-8")
+        parts[-1].write_text(
+            "".join(
+                lines[number * len(lines) // processes : (number + 1) * len(lines) // processes]
+            ),
+            "utf-8",
+        )
     query = Path(options.lmplz).with_name("query")
-    command, tokens = [str(query), "-v", "sentence", "-l", "lazy", str(options.probing)], tokens_in(options.file)
+    command, tokens = (
+        [str(query), "-v", "sentence", "-l", "lazy", str(options.probing)],
+        tokens_in(options.file),
+    )
 
     def score() -> None:
         with ExitStack() as stack:
@@ -255,12 +315,17 @@ def querying_kenlm(options, processes: int):
             # into files: a pipe that is full would make one wait for the other
             out = [stack.enter_context(open(part.with_suffix(".out"), "wb")) for part in parts]
             nowhere = subprocess.DEVNULL
-            running = [subprocess.Popen(command, stdin=part, stdout=to, stderr=nowhere) for part, to in zip(given, out)]
+            running = [
+                subprocess.Popen(command, stdin=part, stdout=to, stderr=nowhere)
+                for part, to in zip(given, out)
+            ]
             for process in running:
                 process.wait()
 
     score()
-    lines = [line for part in parts for line in part.with_suffix(".out").read_text("utf-8").splitlines()]
+    lines = [
+        line for part in parts for line in part.with_suffix(".out").read_text("utf-8").splitlines()
+    ]
     found = sum(float(line.split()[1]) for line in lines if line.startswith("Total:"))
 
     def turn() -> dict[str, float]:
@@ -351,7 +416,9 @@ def nltk_wenmai(options, **smoothing):
 
     def turn() -> dict[str, float]:
         began = time.perf_counter()
-        model = LanguageModel("ngram", order=3, validation=0.0, **smoothing).fit(corpus(options.file))
+        model = LanguageModel("ngram", order=3, validation=0.0, **smoothing).fit(
+            corpus(options.file)
+        )
         found = model.perplexity(corpus(options.file))
         return {"seconds": time.perf_counter() - began, "perplexity": found}
 
@@ -371,7 +438,9 @@ def nltk_itself(options, smoothed: bool):
         grams, words = padded_everygram_pipeline(3, sentences)
         model = KneserNeyInterpolated(3) if smoothed else Lidstone(0.1, 3)
         model.fit(grams, words)
-        found = model.perplexity([gram for row in sentences for gram in ngrams(pad_both_ends(row, 3), 3)])
+        found = model.perplexity(
+            [gram for row in sentences for gram in ngrams(pad_both_ends(row, 3), 3)]
+        )
         return {"seconds": time.perf_counter() - began, "perplexity": found}
 
     return turn, {}
@@ -404,37 +473,56 @@ CONTESTANTS = {
 def race_estimation(options, file: Path, order: int, place: Path) -> dict:
     given = ["--file", str(file), "--order", str(order), "--place", str(place)]
     with turns.Worker(__file__, "wenmai", given, options.threads) as warm:
-        contestants = {"wenmai": warm, "wenmai train, cold": lambda: command_line(file, order, place)}
+        contestants = {
+            "wenmai": warm,
+            "wenmai train, cold": lambda: command_line(file, order, place),
+        }
         if options.lmplz:
             (place / "lmplz").mkdir(exist_ok=True)
-            contestants |= {"lmplz": lambda: lmplz(options.lmplz, file, order, place, "80%")[0],
-                            "lmplz, -S 1G": lambda: lmplz(options.lmplz, file, order, place, "1G")[0]}  # fmt: skip
+            contestants |= {
+                "lmplz": lambda: lmplz(options.lmplz, file, order, place, "80%")[0],
+                "lmplz, -S 1G": lambda: lmplz(options.lmplz, file, order, place, "1G")[0],
+            }
         results, about = turns.take_turns(contestants, options.turns), warm.about
     measures = ESTIMATION
     print(f"\n{file.stem}, {tokens_in(file):,} tokens, order {order}; {options.turns} turns\n")
     print(turns.table(results, measures, "wenmai"))
     for peer in (name for name in contestants if name.startswith("lmplz")):
-        times = {key: turns.ratio(results, "wenmai train, cold", peer, key, "less").text() for key in ("seconds", "processor")}
-        print(f"\nthe whole command against {peer}: {times['seconds']} times as fast, {times['processor']} by the processor")
+        times = {
+            key: turns.ratio(results, "wenmai train, cold", peer, key, "less").text()
+            for key in ("seconds", "processor")
+        }
+        print(
+            f"\nthe whole command against {peer}: {times['seconds']} times as fast, {times['processor']} by the processor"
+        )
     fitting = Spread.of([turn["fitting"] for turn in results["wenmai"]]).text()
-    print(f"\nwenmai: {fitting} s of it fit, the rest save; before the turns {about['imports']:.1f} s of imports, "
-          f"{about['warming']:.1f} s to get warm; {about['held']:.0f} MB held after the imports, so its peak is "
-          f"{results['wenmai'][0]['peak'] - about['held']:.0f} MB above them in the first turn")  # fmt: skip
+    print(
+        f"\nwenmai: {fitting} s of it fit, the rest save; before the turns {about['imports']:.1f} s of imports, "
+        f"{about['warming']:.1f} s to get warm; {about['held']:.0f} MB held after the imports, so its peak is "
+        f"{results['wenmai'][0]['peak'] - about['held']:.0f} MB above them in the first turn"
+    )
     return turns.record(results, measures, "wenmai") | {"about": about}
 
 
 def race_growth(options, text: Path, place: Path) -> dict:
     found, whole = {}, tokens_in(text)
-    print("\n| tokens, order 5 | wenmai: seconds | seconds a million tokens |\n| ---: | ---: | ---: |")
+    print(
+        "\n| tokens, order 5 | wenmai: seconds | seconds a million tokens |\n| ---: | ---: | ---: |"
+    )
     for tokens in [*(size for size in (1_000_000, 4_000_000) if size < whole), whole]:
         file = text if tokens == whole else piece(text, place / f"{tokens}.txt", tokens)
         given = ["--file", str(file), "--order", "5", "--place", str(place)]
         with turns.Worker(__file__, "wenmai", given, options.threads) as warm:
             results = turns.take_turns({"wenmai": warm}, options.turns)
-        seconds, used = turns.spread(results, "wenmai", "seconds"), turns.spread(results, "wenmai", "processor")
+        seconds, used = (
+            turns.spread(results, "wenmai", "seconds"),
+            turns.spread(results, "wenmai", "processor"),
+        )
         million = tokens / 1e6
-        print(f"| {tokens:,} | {seconds.text()}, processor {used.text()} | {seconds.median / million:.3f}, "
-              f"processor {used.median / million:.3f} |")  # fmt: skip
+        print(
+            f"| {tokens:,} | {seconds.text()}, processor {used.text()} | {seconds.median / million:.3f}, "
+            f"processor {used.median / million:.3f} |"
+        )
         found[tokens] = results
     return found
 
@@ -455,9 +543,25 @@ def make(options, file: Path, place: Path) -> None:
         peers(options, file, 5, place)
 
 
-def race_together(options, title: str, names: list[str], measures: dict[str, Measure], file: Path, place: Path,
-                  model: str) -> tuple[dict, dict]:  # fmt: skip
-    given = ["--file", str(file), "--place", str(place), "--model", model, "--probing", str(place / f"{model}.probing")]
+def race_together(
+    options,
+    title: str,
+    names: list[str],
+    measures: dict[str, Measure],
+    file: Path,
+    place: Path,
+    model: str,
+) -> tuple[dict, dict]:
+    given = [
+        "--file",
+        str(file),
+        "--place",
+        str(place),
+        "--model",
+        model,
+        "--probing",
+        str(place / f"{model}.probing"),
+    ]
     given += ["--lmplz", str(options.lmplz)] if options.lmplz else []
     names = [name for name in names if wanted(name, options)]
     results, about = turns.race(__file__, names, given, options.turns, options.threads)
@@ -475,8 +579,14 @@ def wanted(name: str, options) -> bool:
 
 
 def race_scoring(options, file: Path, scored: Path, place: Path) -> dict:
-    names = ["wenmai, fast, scoring", "wenmai, small, scoring", "kenlm, query", "kenlm, query, two at once", "kenlm, score",
-             "kenlm, full_scores"]  # fmt: skip
+    names = [
+        "wenmai, fast, scoring",
+        "wenmai, small, scoring",
+        "kenlm, query",
+        "kenlm, query, two at once",
+        "kenlm, score",
+        "kenlm, full_scores",
+    ]
     title = f"scoring {tokens_in(scored):,} tokens, the model of {file.stem}, order 5"
     found, about = race_together(options, title, names, SCORING, scored, place, f"{file.stem}.5")
     sums = {name: said["sum"] for name, said in about.items()}
@@ -488,19 +598,30 @@ def race_scoring(options, file: Path, scored: Path, place: Path) -> dict:
 
 
 def kept(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.iterdir()) if path.is_dir() else path.stat().st_size
+    return (
+        sum(file.stat().st_size for file in path.iterdir())
+        if path.is_dir()
+        else path.stat().st_size
+    )
 
 
 def told_sizes(options, files: list[Path], place: Path) -> dict:
     found = {}
-    print("\n| text | order | fast, MB | small, MB | KenLM probing, MB | KenLM trie, MB | small / trie |")
+    print(
+        "\n| text | order | fast, MB | small, MB | KenLM probing, MB | KenLM trie, MB | small / trie |"
+    )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for file in files:
         for order in ORDERS:
             made = {kind: kept(path) for kind, path in models(file, order, place).items()}
             if options.lmplz:
-                made |= {kind: kept(path) for kind, path in peers(options, file, order, place).items()}
-            cells = [f"{made[kind] / MB:.1f}" if kind in made else "" for kind in ("fast", "small", "probing", "trie")]
+                made |= {
+                    kind: kept(path) for kind, path in peers(options, file, order, place).items()
+                }
+            cells = [
+                f"{made[kind] / MB:.1f}" if kind in made else ""
+                for kind in ("fast", "small", "probing", "trie")
+            ]
             times = f"{made['small'] / made['trie']:.3f}" if "trie" in made else ""
             print(f"| {file.stem} | {order} | {' | '.join(cells)} | {times} |")
             found[f"{file.stem}, order {order}"] = made
@@ -518,13 +639,22 @@ def peers(options, file: Path, order: int, place: Path) -> dict[str, Path]:
 
 def main() -> None:
     parser = turns.arguments(__doc__)
-    parser.add_argument("--lmplz", default=os.environ.get("WENMAI_LMPLZ") or shutil.which("lmplz"), metavar="PROGRAM",
-                        help="KenLM's estimator; else WENMAI_LMPLZ, else the one on the path, else none")  # fmt: skip
+    parser.add_argument(
+        "--lmplz",
+        default=os.environ.get("WENMAI_LMPLZ") or shutil.which("lmplz"),
+        metavar="PROGRAM",
+        help="KenLM's estimator; else WENMAI_LMPLZ, else the one on the path, else none",
+    )
     parser.add_argument("--text", type=Path, metavar="FILE", help="a large text, a sentence a line")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--orders", nargs="+", type=int, default=list(ORDERS), help="of estimation")
     parser.add_argument("--only", choices=("ptb", "text"), help="of the two texts")
-    parser.add_argument("--work", type=Path, metavar="FOLDER", help="where models are kept; else a folder that goes in the end")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        metavar="FOLDER",
+        help="where models are kept; else a folder that goes in the end",
+    )
     for hidden in ("--file", "--place", "--probing"):
         parser.add_argument(hidden, type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--order", type=int, help=argparse.SUPPRESS)
@@ -533,7 +663,10 @@ def main() -> None:
     if options.contestant:
         return turns.serve(lambda: CONTESTANTS[options.contestant](options))
     if not options.lmplz:
-        print("KenLM is left out: give --lmplz PROGRAM, built as this file's beginning says.", file=sys.stderr)
+        print(
+            "KenLM is left out: give --lmplz PROGRAM, built as this file's beginning says.",
+            file=sys.stderr,
+        )
     with tempfile.TemporaryDirectory() as gone:
         place = options.work or Path(gone)
         place.mkdir(parents=True, exist_ok=True)
@@ -544,12 +677,16 @@ def every_part(options, data: Path, place: Path) -> dict:
     small = None if options.only == "text" else penn(data, place)
     files = [file for file in (small, None if options.only == "ptb" else options.text) if file]
     if not files:
-        raise SystemExit("there is no text to estimate a model from: give --text FILE, or --data FOLDER with ptb in it.")
+        raise SystemExit(
+            "there is no text to estimate a model from: give --text FILE, or --data FOLDER with ptb in it."
+        )
     found: dict = {}
     if "estimation" in options.parts:
         for file in files:
             for order in options.orders:
-                found[f"estimation, {file.stem}, order {order}"] = race_estimation(options, file, order, place)
+                found[f"estimation, {file.stem}, order {order}"] = race_estimation(
+                    options, file, order, place
+                )
     if "growth" in options.parts and options.text in files:
         found["growth"] = race_growth(options, options.text, place)
     if "scoring" in options.parts:
@@ -563,17 +700,26 @@ def every_part(options, data: Path, place: Path) -> dict:
     if "word" in options.parts:
         names = ["wenmai, fast, advance", "wenmai, small, advance", "kenlm, BaseScore"]
         title = f"one word in its context, the model of {largest.stem}, order 5"
-        found["word"], _ = race_together(options, title, names, WORD, largest, place, f"{largest.stem}.5")
+        found["word"], _ = race_together(
+            options, title, names, WORD, largest, place, f"{largest.stem}.5"
+        )
     if "sizes" in options.parts:
         found["sizes"] = told_sizes(options, files, place)
     if "opening" in options.parts:
         names = ["wenmai, fast, load", "wenmai, small, load", "kenlm, probing"]
         title = f"opening the model of {largest.stem}, order 5, of {kept(models(largest, 5, place)['fast']) / MB:.0f} MB"
-        found["opening"], _ = race_together(options, title, names, OPENING, largest, place, f"{largest.stem}.5")
+        found["opening"], _ = race_together(
+            options, title, names, OPENING, largest, place, f"{largest.stem}.5"
+        )
     if "nltk" in options.parts:
-        for name, peer in (("wenmai, add-delta", "nltk, Lidstone"), ("wenmai, kneser-ney", "nltk, KneserNeyInterpolated")):
+        for name, peer in (
+            ("wenmai, add-delta", "nltk, Lidstone"),
+            ("wenmai, kneser-ney", "nltk, KneserNeyInterpolated"),
+        ):
             some = piece(files[0], place / "some.txt", NLTK_TOKENS[name])
-            title = f"nltk.lm: {tokens_in(some):,} tokens, order 3, fit and perplexity of the same text"
+            title = (
+                f"nltk.lm: {tokens_in(some):,} tokens, order 3, fit and perplexity of the same text"
+            )
             found[peer], _ = race_together(options, title, [name, peer], NLTK, some, place, "")
     return json.loads(json.dumps(found, default=str))
 

@@ -43,11 +43,27 @@ def wenmai_turns(asked, texts: list[str]):
 
     updater.Updater.judged = counted
     options = {"compile": True} | dict(pair.split("=") for pair in asked.set)
-    options = {name: json.loads(value) if isinstance(value, str) else value for name, value in options.items()}
-    many = asked.warm + (asked.turns + asked.profile) * asked.steps  # every turn ends with a look, as trainings do now and then
-    model = Encoder("bert", **BASE, next_sentence=False, max_length=asked.length, tokenizer="words", batch_tokens=asked.tokens,
-                    steps=many, evaluations=many // asked.steps, validation=0.0,
-                    precision="bf16", device="cuda", **options)  # fmt: skip
+    options = {
+        name: json.loads(value) if isinstance(value, str) else value
+        for name, value in options.items()
+    }
+    many = (
+        asked.warm + (asked.turns + asked.profile) * asked.steps
+    )  # every turn ends with a look, as trainings do now and then
+    model = Encoder(
+        "bert",
+        **BASE,
+        next_sentence=False,
+        max_length=asked.length,
+        tokenizer="words",
+        batch_tokens=asked.tokens,
+        steps=many,
+        evaluations=many // asked.steps,
+        validation=0.0,
+        precision="bf16",
+        device="cuda",
+        **options,
+    )
     done, began = 0, 0.0
     for progress in model.training(texts):
         if not progress.step or progress.step % asked.steps:
@@ -64,7 +80,10 @@ def peer_turns(asked, texts: list[str]):
     from wenmai.data.examples.batches import shuffled
 
     generator = np.random.default_rng(0)
-    rows = [np.concatenate([[2], generator.integers(5, WORDS, text.count(" ") + 1), [3]]) for text in texts]
+    rows = [
+        np.concatenate([[2], generator.integers(5, WORDS, text.count(" ") + 1), [3]])
+        for text in texts
+    ]
     lengths = np.array([len(row) for row in rows])
     config = BertConfig(vocab_size=WORDS, max_position_embeddings=max(512, asked.length))
     model = BertForMaskedLM(config).cuda().train()
@@ -80,12 +99,18 @@ def peer_turns(asked, texts: list[str]):
         batches = batches or shuffled(lengths, asked.tokens, generator)
         picked = batches.pop()
         longest = int(lengths[picked].max())
-        ids, mask = np.zeros((len(picked), longest), np.int64), np.zeros((len(picked), longest), np.int64)
+        ids, mask = (
+            np.zeros((len(picked), longest), np.int64),
+            np.zeros((len(picked), longest), np.int64),
+        )
         for at, row in enumerate(picked):
             ids[at, : lengths[row]], mask[at, : lengths[row]] = rows[row], 1
         labels = np.where((generator.random(ids.shape) < 0.15) & (mask > 0), ids, -100)
         given = {"input_ids": ids, "attention_mask": mask, "labels": labels}
-        given = {name: torch.from_numpy(array).pin_memory().cuda(non_blocking=True) for name, array in given.items()}
+        given = {
+            name: torch.from_numpy(array).pin_memory().cuda(non_blocking=True)
+            for name, array in given.items()
+        }
         with torch.autocast("cuda", torch.bfloat16):
             loss = step(**given)
         loss.backward()
@@ -96,12 +121,19 @@ def peer_turns(asked, texts: list[str]):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--tokens", type=int, default=65_536, help="of an update, padding counted")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40, help="of a turn")
-    parser.add_argument("--warm", type=int, default=40, help="steps before the first turn, a multiple of those of a turn")
+    parser.add_argument(
+        "--warm",
+        type=int,
+        default=40,
+        help="steps before the first turn, a multiple of those of a turn",
+    )
     parser.add_argument("--only", choices=("wenmai", "peer"))
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--profile", action="store_true")
@@ -119,10 +151,22 @@ def main() -> None:
             rate = next(side)
         kernels = watched.key_averages()
         busy = sum(kernel.device_time_total for kernel in kernels) / 1e6
-        print(f"{name}: {rate:,.0f} while watched; kernels ran for {busy:.2f} s of {asked.steps} updates")
+        print(
+            f"{name}: {rate:,.0f} while watched; kernels ran for {busy:.2f} s of {asked.steps} updates"
+        )
         print(kernels.table(sort_by="cuda_time_total", row_limit=25, max_name_column_width=70))
-    print(json.dumps({"length": asked.length, "tokens": asked.tokens, "device": torch.cuda.get_device_name(),
-                      "torch": torch.__version__, "set": asked.set, "rates": rates}))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "length": asked.length,
+                "tokens": asked.tokens,
+                "device": torch.cuda.get_device_name(),
+                "torch": torch.__version__,
+                "set": asked.set,
+                "rates": rates,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -16,8 +16,11 @@ from turns import Spread, number
 
 LONG_ENOUGH = 0.3  # seconds of predicting that make a rate
 SINGLE = 40  # texts answered one by one in a turn: 200 in five turns, enough for a p99
-COLUMNS = {"float32": "training float32, tokens a second", "bf16": "training bf16, tokens a second",
-           "predictions": "predictions a second"}  # fmt: skip
+COLUMNS = {
+    "float32": "training float32, tokens a second",
+    "bf16": "training bf16, tokens a second",
+    "predictions": "predictions a second",
+}
 
 
 class Contestant:
@@ -28,13 +31,17 @@ class Contestant:
         self.network = "precision" in Classifier(rung).get_params()
         few = [part[:: max(1, len(part) // 200)] for part in corpus.train]
         brief = {"steps": 2} if self.network else {"epochs": 1}
-        Classifier(rung, validation=0.0, device="cpu", **brief).fit(*few).predict(few[0])  # compiles, fills caches
+        Classifier(rung, validation=0.0, device="cpu", **brief).fit(*few).predict(
+            few[0]
+        )  # compiles, fills caches
         limits = {"steps": steps, "evaluations": 1} if self.network else {}
         self.new = lambda **more: Classifier(rung, validation=0.0, device="cpu", **limits, **more)
 
     def __call__(self) -> dict[str, float]:
         if self.network:
-            found = {precision: self.train(precision=precision) for precision in ("bf16", "float32")}
+            found = {
+                precision: self.train(precision=precision) for precision in ("bf16", "float32")
+            }
         else:
             found = {"float32": self.train()}
         return found | {"predictions": self.predict_all()} | {"latency": self.predict_singly()}
@@ -44,11 +51,18 @@ class Contestant:
 
         def count(layer, given) -> None:
             nonlocal tokens
-            tokens += int(given[0].mask.sum()) if layer.training else 0  # a look reads a batch again
+            tokens += (
+                int(given[0].mask.sum()) if layer.training else 0
+            )  # a look reads a batch again
 
         for progress in self.model.training(*self.corpus.train):
-            if self.network and progress.step == 0:  # planned; from here on every batch is counted where it comes in
-                first, hook = progress.seconds, self.model.model_.input.register_forward_pre_hook(count)
+            if (
+                self.network and progress.step == 0
+            ):  # planned; from here on every batch is counted where it comes in
+                first, hook = (
+                    progress.seconds,
+                    self.model.model_.input.register_forward_pre_hook(count),
+                )
         if self.network:
             hook.remove()
         else:
@@ -82,10 +96,15 @@ def share(values: list[float], part: float) -> float:
 def main() -> None:
     parser = turns.arguments(__doc__)
     parser.add_argument("--rung", action="append", help="only this one; may be repeated")
-    parser.add_argument("--set", choices=("sst2", "languages"), action="append", help="only this one")
+    parser.add_argument(
+        "--set", choices=("sst2", "languages"), action="append", help="only this one"
+    )
     parser.add_argument("--steps", type=int, default=30, help="of training a network in a turn")
     options = parser.parse_args()
-    os.environ |= {"OMP_NUM_THREADS": str(options.threads), "NUMBA_NUM_THREADS": str(options.threads)}
+    os.environ |= {
+        "OMP_NUM_THREADS": str(options.threads),
+        "NUMBA_NUM_THREADS": str(options.threads),
+    }
     from wenmai.catalog import rungs_for  # before torch, whose threads wait as wenmai tells them to
 
     import torch  # isort: skip
@@ -99,8 +118,13 @@ def main() -> None:
         names = options.rung or [rung.name for rung in rungs_for("classify")]
         contestants = {rung: Contestant(rung, corpus, options.steps) for rung in names}
         results = turns.take_turns(contestants, options.turns)
-        print(f"\n{corpus.sizes()}; {options.threads} threads, median (least–most) of {options.turns} turns\n")
-        print(f"| rung | {' | '.join(COLUMNS.values())} | one prediction, ms: p50 | p99 |\n| --- |" + " ---: |" * 5)
+        print(
+            f"\n{corpus.sizes()}; {options.threads} threads, median (least–most) of {options.turns} turns\n"
+        )
+        print(
+            f"| rung | {' | '.join(COLUMNS.values())} | one prediction, ms: p50 | p99 |\n| --- |"
+            + " ---: |" * 5
+        )
         found[name] = {}
         for rung, contestant in contestants.items():
             cells = []

@@ -58,9 +58,16 @@ def free_port() -> int:
 def started(command: list[str], port: int):
     """A server in a group of processes of its own, of which none is left."""
     here = str(HERE.parent / "src")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)  # fmt: skip
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+    }
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         until = time.monotonic() + 90
         while time.monotonic() < until and process.poll() is None:
@@ -88,7 +95,10 @@ def processor_seconds(process: int) -> float:
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError, IndexError):
             parts = (entry / "stat").read_text().rpartition(")")[2].split()
-            parents[int(entry.name)], taken[int(entry.name)] = int(parts[1]), int(parts[11]) + int(parts[12])
+            parents[int(entry.name)], taken[int(entry.name)] = (
+                int(parts[1]),
+                int(parts[11]) + int(parts[12]),
+            )
     ours = {process}
     while more := {one for one, parent in parents.items() if parent in ours} - ours:
         ours |= more
@@ -104,7 +114,9 @@ async def ask(port: int, method: str, path: str, body: dict | None = None) -> tu
         writer.close()
 
 
-async def exchange(reader, writer, method: str, path: str, body: dict | None, connection: str = "keep-alive") -> tuple:
+async def exchange(
+    reader, writer, method: str, path: str, body: dict | None, connection: str = "keep-alive"
+) -> tuple:
     sent = json.dumps(body).encode() if body is not None else b""
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: {connection}\r\n"
     writer.write(head.encode() + f"Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
@@ -117,7 +129,9 @@ async def exchange(reader, writer, method: str, path: str, body: dict | None, co
     return status, await reader.read()
 
 
-async def closed_loop(port: int, clients: int, seconds: float, most: int, asked: list[str], expected: dict[str, str]) -> dict:
+async def closed_loop(
+    port: int, clients: int, seconds: float, most: int, asked: list[str], expected: dict[str, str]
+) -> dict:
     """So many clients, each asking when it has its answer."""
     until, counts, wrong, waits = time.monotonic() + seconds, [0], [0], []
 
@@ -127,7 +141,9 @@ async def closed_loop(port: int, clients: int, seconds: float, most: int, asked:
         while time.monotonic() < until and counts[0] < most:
             text = chance.choice(asked)
             began = time.perf_counter()
-            status, body = await exchange(reader, writer, "POST", "/v1/predict", {"run": "bert", "inputs": [text]})
+            status, body = await exchange(
+                reader, writer, "POST", "/v1/predict", {"run": "bert", "inputs": [text]}
+            )
             waits.append(time.perf_counter() - began)
             counts[0] += 1
             wrong[0] += b"200" not in status or label_in(body) != expected[text]
@@ -135,8 +151,12 @@ async def closed_loop(port: int, clients: int, seconds: float, most: int, asked:
 
     began = time.monotonic()
     await asyncio.gather(*(client(number) for number in range(clients)))
-    return {"requests_a_second": counts[0] / (time.monotonic() - began), "wrong": wrong[0], "p50": statistics.median(waits),
-            "requests": counts[0]}  # fmt: skip
+    return {
+        "requests_a_second": counts[0] / (time.monotonic() - began),
+        "wrong": wrong[0],
+        "p50": statistics.median(waits),
+        "requests": counts[0],
+    }
 
 
 def label_in(body: bytes) -> str:
@@ -166,7 +186,11 @@ async def open_loop(port: int, rate: float, seconds: float, most: int, asked: li
         tasks.append(asyncio.create_task(one(planned)))
     await asyncio.gather(*tasks)
     waits.sort()
-    quantile = (lambda share: waits[min(len(waits) - 1, int(share * len(waits)))]) if waits else (lambda share: float("nan"))
+    quantile = (
+        (lambda share: waits[min(len(waits) - 1, int(share * len(waits)))])
+        if waits
+        else (lambda share: float("nan"))
+    )
     return {"rate": rate, "statuses": statuses, "p50": quantile(0.5), "p99": quantile(0.99)}
 
 
@@ -187,9 +211,13 @@ async def streaming(port: int, clients: int, tokens: int) -> float:
 def cold_start(runs: Path) -> tuple[float, float, float]:
     """(seconds until it listens, until the first answer; seconds of a processor until then)"""
     port, began, listens = free_port(), time.perf_counter(), None
-    process = subprocess.Popen([sys.executable, "-m", "wenmai", "serve", str(runs), "--port", str(port)],
-                               env=os.environ | {"PYTHONPATH": str(HERE.parent / "src")}, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wenmai", "serve", str(runs), "--port", str(port)],
+        env=os.environ | {"PYTHONPATH": str(HERE.parent / "src")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         while listens is None:
             try:
@@ -198,7 +226,9 @@ def cold_start(runs: Path) -> tuple[float, float, float]:
             except OSError:
                 assert process.poll() is None and time.perf_counter() - began < 90
                 time.sleep(0.01)
-        status, _ = asyncio.run(ask(port, "POST", "/v1/predict", {"run": "bert", "inputs": ["w1 w2"]}))
+        status, _ = asyncio.run(
+            ask(port, "POST", "/v1/predict", {"run": "bert", "inputs": ["w1 w2"]})
+        )
         assert b"200" in status
         return listens, time.perf_counter() - began, processor_seconds(process.pid)
     finally:
@@ -208,12 +238,25 @@ def cold_start(runs: Path) -> tuple[float, float, float]:
 
 def peers_of(runs: Path, python: str) -> dict[str, Callable[[int], list[str]]]:
     """Name → the command that serves at a port."""
-    ours, theirs, bert = [sys.executable, "-m", "wenmai", "serve", str(runs)], str(HERE / "serving_peers.py"), str(runs / "bert")
+    ours, theirs, bert = (
+        [sys.executable, "-m", "wenmai", "serve", str(runs)],
+        str(HERE / "serving_peers.py"),
+        str(runs / "bert"),
+    )
     found = {}
     for precision in ("float32", "bf16"):
-        found[f"wenmai {precision}"] = lambda port, how=precision: [*ours, "--precision", how, "--port", str(port)]
+        found[f"wenmai {precision}"] = lambda port, how=precision: [
+            *ours,
+            "--precision",
+            how,
+            "--port",
+            str(port),
+        ]
         for kind, runner in (("plain", sys.executable), ("litserve", python), ("bentoml", python)):
-            if kind != "plain" and subprocess.run([runner, "-c", f"import {kind}"], capture_output=True).returncode:
+            if (
+                kind != "plain"
+                and subprocess.run([runner, "-c", f"import {kind}"], capture_output=True).returncode
+            ):
                 print(f"{kind} is not installed for {Path(runner).name}, and is left out")
                 continue
             for workers in sorted({1, os.cpu_count()}):
@@ -238,8 +281,15 @@ def main() -> None:
 
     chance = random.Random(2)
     asked = [sentence(chance) for _ in range(64)]
-    expected = {text: answer["label"] for text, answer in zip(asked, wenmai.load(runs / "bert").answers(asked))}
-    peers = {name: command for name, command in peers_of(runs, given.peers_python).items() if given.only in name}
+    expected = {
+        text: answer["label"]
+        for text, answer in zip(asked, wenmai.load(runs / "bert").answers(asked))
+    }
+    peers = {
+        name: command
+        for name, command in peers_of(runs, given.peers_python).items()
+        if given.only in name
+    }
     load = os.getloadavg()[0]
     busy = ": busy, so that these numbers say little" if load > 0.5 else ""
     print(f"{os.cpu_count()} cores, load {load:.1f} before it began{busy}", flush=True)
@@ -252,36 +302,59 @@ def main() -> None:
                 asyncio.run(closed_loop(port, 32, 1, 1000, asked, expected))
                 before = processor_seconds(process.pid)
                 one = asyncio.run(closed_loop(port, 32, seconds, 100_000, asked, expected))
-                found[name].append(one | {"cost": (processor_seconds(process.pid) - before) / one["requests"]})
-    capacity = {name: statistics.median(one["requests_a_second"] for one in each) for name, each in found.items()}
+                found[name].append(
+                    one | {"cost": (processor_seconds(process.pid) - before) / one["requests"]}
+                )
+    capacity = {
+        name: statistics.median(one["requests_a_second"] for one in each)
+        for name, each in found.items()
+    }
     for name, each in found.items():
         ours = capacity[f"wenmai {name.split()[1].strip(',')}"]
         wait, cost = (1000 * statistics.median(one[key] for one in each) for key in ("p50", "cost"))
-        print(f"{name}: {capacity[name]:.0f} requests a second at 32 clients (wenmai {ours / capacity[name]:.2f}×), "
-              f"p50 {wait:.0f} ms, {cost:.1f} ms of a processor each, wrong or lost {sum(one['wrong'] for one in each)}",
-              flush=True)  # fmt: skip
+        print(
+            f"{name}: {capacity[name]:.0f} requests a second at 32 clients (wenmai {ours / capacity[name]:.2f}×), "
+            f"p50 {wait:.0f} ms, {cost:.1f} ms of a processor each, wrong or lost {sum(one['wrong'] for one in each)}",
+            flush=True,
+        )
     port, most = free_port(), capacity["wenmai float32"]
     with started(peers["wenmai float32"](port), port) as process:
         asyncio.run(closed_loop(port, 4, 60, 64, asked, expected))
         steady = asyncio.run(open_loop(port, 0.8 * most, seconds, 50_000, asked))
-        print(f"open loop at 80%: p50 {1000 * steady['p50']:.0f} ms, p99 {1000 * steady['p99']:.0f} ms "
-              f"({steady['p99'] / steady['p50']:.1f}×), {steady['statuses']}")
+        print(
+            f"open loop at 80%: p50 {1000 * steady['p50']:.0f} ms, p99 {1000 * steady['p99']:.0f} ms "
+            f"({steady['p99'] / steady['p50']:.1f}×), {steady['statuses']}"
+        )
         flood = asyncio.run(open_loop(port, 3 * most, min(seconds, 10), 20_000, asked))
         began = time.perf_counter()
-        status, _ = asyncio.run(ask(port, "POST", "/v1/predict", {"run": "bert", "inputs": [asked[0]]}))
-        print(f"open loop at 3×: {flood['statuses']}; after it an answer in {1000 * (time.perf_counter() - began):.0f} ms "
-              f"({status.split()[1].decode()}), {memory(process.pid) / 1e6:.0f} MB", flush=True)
+        status, _ = asyncio.run(
+            ask(port, "POST", "/v1/predict", {"run": "bert", "inputs": [asked[0]]})
+        )
+        print(
+            f"open loop at 3×: {flood['statuses']}; after it an answer in {1000 * (time.perf_counter() - began):.0f} ms "
+            f"({status.split()[1].decode()}), {memory(process.pid) / 1e6:.0f} MB",
+            flush=True,
+        )
         asyncio.run(streaming(port, 2, 4))
-        alone, together = asyncio.run(streaming(port, 1, tokens)), asyncio.run(streaming(port, 16, tokens))
-        print(f"streaming: one client {alone:.0f} tokens a second, 16 together {together:.0f} ({together / alone:.2f}×)")
+        alone, together = (
+            asyncio.run(streaming(port, 1, tokens)),
+            asyncio.run(streaming(port, 16, tokens)),
+        )
+        print(
+            f"streaming: one client {alone:.0f} tokens a second, 16 together {together:.0f} ({together / alone:.2f}×)"
+        )
     listens, answers, cost = cold_start(runs)
-    print(f"cold start: listens after {listens:.2f} s, the first answer after {answers:.2f} s ({cost:.2f} s of a processor)")
+    print(
+        f"cold start: listens after {listens:.2f} s, the first answer after {answers:.2f} s ({cost:.2f} s of a processor)"
+    )
 
 
 def memory(process: int) -> int:
     """Bytes that a process holds."""
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
     except OSError:
         return 0
 

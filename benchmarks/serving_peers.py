@@ -10,7 +10,10 @@ import sys
 from functools import cache
 
 WORKERS = int(os.environ.get("PEER_WORKERS", 1))
-MOST, WAIT = 64, 0.002  # texts of a batch; seconds that one waits for more: as wenmai serve has them
+MOST, WAIT = (
+    64,
+    0.002,
+)  # texts of a batch; seconds that one waits for more: as wenmai serve has them
 
 
 @cache
@@ -82,15 +85,28 @@ if "litserve" in sys.argv:  # its workers are new processes, which look for the 
 
 def litserve(port: int) -> None:
     api = Api(max_batch_size=MOST, batch_timeout=WAIT, api_path="/v1/predict")
-    server = lit.LitServer(api, accelerator="cpu", devices=1, workers_per_device=WORKERS, healthcheck_path="/readyz")
+    server = lit.LitServer(
+        api, accelerator="cpu", devices=1, workers_per_device=WORKERS, healthcheck_path="/readyz"
+    )
     server.run(port=port, host="127.0.0.1", log_level="error", generate_client_file=False)
 
 
 def bentoml(port: int) -> None:
     os.environ["BENTOML_DO_NOT_TRACK"] = "True"
     here = os.path.dirname(os.path.abspath(__file__))
-    command = [sys.executable, "-m", "bentoml", "serve", "serving_peers:Bento", "--working-dir", here, "--host", "127.0.0.1",
-               "--port", str(port)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "bentoml",
+        "serve",
+        "serving_peers:Bento",
+        "--working-dir",
+        here,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     os.execv(sys.executable, command)  # which is asked to end by its own number
 
 
@@ -102,7 +118,9 @@ def bento_service():
         def __init__(self):
             estimator()
 
-        @bentoml.api(batchable=True, max_batch_size=MOST, max_latency_ms=10_000, route="/v1/predict")
+        @bentoml.api(
+            batchable=True, max_batch_size=MOST, max_latency_ms=10_000, route="/v1/predict"
+        )
         def predict(self, inputs: list[str]) -> list[dict]:
             return answers(inputs)
 

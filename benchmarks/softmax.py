@@ -47,7 +47,9 @@ def wenmai(corpus: corpora.Corpus):
     def new_model():
         return Classifier("softmax", validation=0.0)
 
-    new_model().fit(*corpus.train).predict(corpus.test[0][:10])  # compiles, or loads what was compiled
+    new_model().fit(*corpus.train).predict(
+        corpus.test[0][:10]
+    )  # compiles, or loads what was compiled
     return lambda: one_turn(new_model, corpus), {"settings": "defaults"}
 
 
@@ -61,7 +63,9 @@ def scikit_learn(corpus: corpora.Corpus, solver: str):
         if solver == "sgd":
             return SGDClassifier(loss="log_loss", alpha=1e-4 / strength, random_state=0)
         if solver == "liblinear":  # two classes at a time
-            return OneVsRestClassifier(LogisticRegression(solver=solver, C=strength, random_state=0))
+            return OneVsRestClassifier(
+                LogisticRegression(solver=solver, C=strength, random_state=0)
+            )
         return LogisticRegression(solver=solver, max_iter=1000, C=strength, random_state=0)
 
     def pipeline(reading: dict, strength: float):
@@ -70,11 +74,19 @@ def scikit_learn(corpus: corpora.Corpus, solver: str):
     choice = corpus
     if corpus.name == "sst2":
         patterns = r"(?u)\b\w\w+\b", r"\S+"
-        readings = [{"token_pattern": pattern, "ngram_range": (1, n)} for pattern, n in product(patterns, (1, 2))]
+        readings = [
+            {"token_pattern": pattern, "ngram_range": (1, n)}
+            for pattern, n in product(patterns, (1, 2))
+        ]
     else:
-        readings = [{"analyzer": analyzer, "ngram_range": (1, 3), "lowercase": False} for analyzer in ("char", "char_wb")]
+        readings = [
+            {"analyzer": analyzer, "ngram_range": (1, 3), "lowercase": False}
+            for analyzer in ("char", "char_wb")
+        ]
         if corpus.name != "languages":
-            choice = corpora.languages()  # of hundreds of classes one fit takes minutes: chosen where it takes seconds
+            choice = (
+                corpora.languages()
+            )  # of hundreds of classes one fit takes minutes: chosen where it takes seconds
     best = (-1.0,)
     for reading, strength in product(readings, (1, 4, 16)):
         accuracy = pipeline(reading, strength).fit(*choice.train).score(*choice.dev)
@@ -100,9 +112,18 @@ def first_fit(corpus: corpora.Corpus):
     return turn, {}
 
 
-SOLVERS = ("lbfgs", "liblinear", "newton-cg", "sag", "saga", "sgd")  # newton-cholesky wants a dense matrix of all features
+SOLVERS = (
+    "lbfgs",
+    "liblinear",
+    "newton-cg",
+    "sag",
+    "saga",
+    "sgd",
+)  # newton-cholesky wants a dense matrix of all features
 CONTESTANTS = {"wenmai": wenmai, "first-fit": first_fit}
-CONTESTANTS |= {f"scikit-learn, {solver}": partial(scikit_learn, solver=solver) for solver in SOLVERS}
+CONTESTANTS |= {
+    f"scikit-learn, {solver}": partial(scikit_learn, solver=solver) for solver in SOLVERS
+}
 LOWER = 0.001  # of accuracy on dev that a faster solver may be below the default one
 
 
@@ -110,16 +131,32 @@ def compiling(options: list[str], threads: int) -> str:
     with tempfile.TemporaryDirectory() as cache:
         seconds = []
         for _ in range(2):  # an empty cache, then the one just filled; both in fresh processes
-            with turns.Worker(__file__, "first-fit", options, threads, NUMBA_CACHE_DIR=cache) as worker:
+            with turns.Worker(
+                __file__, "first-fit", options, threads, NUMBA_CACHE_DIR=cache
+            ) as worker:
                 seconds.append(worker()["seconds"])
     return f"Compiling, not in the turns: {seconds[0]:.1f} s once after installation, {seconds[1]:.2f} s in every new process."
 
 
 def main() -> None:
     parser = turns.arguments(__doc__)
-    parser.add_argument("--set", choices=("sst2", "languages", "all"), action="append", help="only this one; may be repeated")
-    parser.add_argument("--solver", choices=SOLVERS, action="append", help="only this one of the peer; may be repeated")
-    parser.add_argument("--all", action="store_true", help="also every language CLDR knows well: minutes a turn for the peer")
+    parser.add_argument(
+        "--set",
+        choices=("sst2", "languages", "all"),
+        action="append",
+        help="only this one; may be repeated",
+    )
+    parser.add_argument(
+        "--solver",
+        choices=SOLVERS,
+        action="append",
+        help="only this one of the peer; may be repeated",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="also every language CLDR knows well: minutes a turn for the peer",
+    )
     # One thread each: Wenmai's kernels use one, and scikit-learn's solver was slower with two, far slower on a busy machine.
     parser.set_defaults(threads=1)
     options = parser.parse_args()
@@ -134,8 +171,12 @@ def main() -> None:
             continue
         given = ["--set", name, *data]
         peers = [f"scikit-learn, {solver}" for solver in options.solver or SOLVERS]
-        results, about = turns.race(__file__, ["wenmai", *peers], given, options.turns, options.threads)
-        print(f"\n{corpus.sizes()}; {options.threads} thread, {options.turns} turns; wenmai with its defaults")
+        results, about = turns.race(
+            __file__, ["wenmai", *peers], given, options.turns, options.threads
+        )
+        print(
+            f"\n{corpus.sizes()}; {options.threads} thread, {options.turns} turns; wenmai with its defaults"
+        )
         for peer in peers:
             print(f"{peer}: {about[peer]['settings']}, {about[peer]['dev']:.4f} on dev")
         print("\n" + turns.table(results, MEASURES, "wenmai"))
@@ -144,7 +185,9 @@ def main() -> None:
         for key, measure in list(MEASURES.items())[:2]:
             peer = turns.fastest(able, "scikit-learn", key, measure.better)
             times = turns.ratio(results, "wenmai", peer, key, measure.better).text()
-            print(f"\n{measure.words}: the fastest at no lower accuracy is {peer}; wenmai is {times} times as fast")
+            print(
+                f"\n{measure.words}: the fastest at no lower accuracy is {peer}; wenmai is {times} times as fast"
+            )
         found[corpus.name] = {"settings": about} | turns.record(results, MEASURES, "wenmai")
     if found:
         found["compiling"] = compiling(["--set", names[-1], *data], options.threads)
@@ -153,7 +196,11 @@ def main() -> None:
 
 
 def load(name: str, options) -> corpora.Corpus | None:
-    return corpora.sst2(options.data) if name == "sst2" else corpora.languages("all" if name == "all" else None)
+    return (
+        corpora.sst2(options.data)
+        if name == "sst2"
+        else corpora.languages("all" if name == "all" else None)
+    )
 
 
 if __name__ == "__main__":

@@ -32,8 +32,12 @@ def rows_of(data: Path, name: str, part: str) -> list[tuple[str, str]]:
         lines = (data / "sst2" / f"{part}.tsv").read_text(encoding="utf-8").splitlines()
         return [tuple(line.rsplit("\t", 1)) for line in lines]
     path = data / "chnsenticorp" / f"{part}.tsv"
-    text = lzma.decompress(Path(f"{path}.xz").read_bytes()) if part == "train" else path.read_bytes()
-    lines = csv.reader(io.StringIO(text.decode("utf-8"), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
+    text = (
+        lzma.decompress(Path(f"{path}.xz").read_bytes()) if part == "train" else path.read_bytes()
+    )
+    lines = csv.reader(
+        io.StringIO(text.decode("utf-8"), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE
+    )
     pairs = [(row[1], row[0]) for row in lines if len(row) > 1]
     return list({text: (text, label) for text, label in pairs[1:]}.values())
 
@@ -42,7 +46,9 @@ def started_anew(language_model: LanguageModel):
     """The language model's network with its first weights again: the same body, from scratch."""
     build, inputs = language_model.build_, language_model.inputs_
     model = Build(build.rung, build.task, build.options).model(language_model.task_, inputs, seed=1)
-    return LanguageModel.assembled(language_model.task_, inputs, model, build=build, options=language_model.options)
+    return LanguageModel.assembled(
+        language_model.task_, inputs, model, build=build, options=language_model.options
+    )
 
 
 def main() -> None:
@@ -59,18 +65,31 @@ def main() -> None:
     for part in ("dev", "test"):
         parts[part] = [row for row in parts[part] if row[0] not in seen]
         seen |= {text for text, _ in parts[part]}
-    train, valid, test = ([list(column) for column in zip(*parts[part])] for part in ("train", "dev", "test"))
+    train, valid, test = (
+        [list(column) for column in zip(*parts[part])] for part in ("train", "dev", "test")
+    )
     same = {"seed": given.seed, "device": given.device}
     began = time.perf_counter()
     lines = [" ".join(text.split()) for text in train[0]]
     held = [" ".join(text.split()) for text in valid[0]]
     learned = LanguageModel(given.rung, epochs=15, **SIZES[given.rung], **same).fit(lines, held)
     known = {"data": given.name, "rung": given.rung, "seed": given.seed}
-    print(json.dumps({**known, "perplexity": learned.progress_[-1].score, "seconds": time.perf_counter() - began}), flush=True)
+    print(
+        json.dumps(
+            {
+                **known,
+                "perplexity": learned.progress_[-1].score,
+                "seconds": time.perf_counter() - began,
+            }
+        ),
+        flush=True,
+    )
     for size in (1000, len(train[0])):
         some = np.random.default_rng(given.seed).permutation(len(train[0]))[:size]
         texts, labels = ([column[row] for row in some] for column in train)
-        ways = {"scratch": None, "from": learned} | ({"same network": started_anew(learned)} if given.same else {})
+        ways = {"scratch": None, "from": learned} | (
+            {"same network": started_anew(learned)} if given.same else {}
+        )
         for way, start in ways.items():
             tried = []
             for rate in RATES:
@@ -79,7 +98,14 @@ def main() -> None:
                 model.fit(texts, labels, tuple(valid), start=start)
                 tried.append((model.score(*valid), rate, time.perf_counter() - began, model))
             score, rate, seconds, model = max(tried, key=lambda one: one[0])
-            row = {"rows": size, "way": way, "rate": rate, "valid": score, "test": model.score(*test), "seconds": seconds}
+            row = {
+                "rows": size,
+                "way": way,
+                "rate": rate,
+                "valid": score,
+                "test": model.score(*test),
+                "seconds": seconds,
+            }
             print(json.dumps(known | row), flush=True)
 
 

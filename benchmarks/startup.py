@@ -41,9 +41,14 @@ def main() -> None:
         contestant()  # compiles to .pyc, fills the disk's cache
     results = turns.take_turns(contestants, options.turns)
     seconds = {name: [turn["seconds"] for turn in measured] for name, measured in results.items()}
-    seconds["import alone"] = [whole - bare for whole, bare in zip(seconds["import"], seconds["bare"])]
-    rows = {"the bare interpreter": "bare", "import wenmai, the interpreter's start taken off": "import alone",
-            "wenmai --help, the whole command": "help"}  # fmt: skip
+    seconds["import alone"] = [
+        whole - bare for whole, bare in zip(seconds["import"], seconds["bare"])
+    ]
+    rows = {
+        "the bare interpreter": "bare",
+        "import wenmai, the interpreter's start taken off": "import alone",
+        "wenmai --help, the whole command": "help",
+    }
     print(f"| start | seconds, median (least–most) of {options.turns} |\n| --- | ---: |")
     for words, name in rows.items():
         print(f"| {words} | {Spread.of(seconds[name]).text()} |")

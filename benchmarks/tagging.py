@@ -41,7 +41,10 @@ from turns import Measure
 WIDTH, HIDDEN, DROPOUT, SENTENCES, LEAST, EPOCHS = 100, 256, 0.2, 32, 3, 3
 LONG_ENOUGH = 2.0  # seconds of tagging that make a rate
 MEGABYTES = 60  # of the CSV
-MEASURES = {"training": Measure("training, tokens a second", "more"), "tagging": Measure("tagging, tokens a second", "more")}
+MEASURES = {
+    "training": Measure("training, tokens a second", "more"),
+    "tagging": Measure("tagging, tokens a second", "more"),
+}
 OTHERWISE = {  # how else Flair trains and tags; Wenmai's side is the same
     "random": Measure("training, Flair's sentences at random", "more"),
     "usual": Measure("Flair in batches of 32", "more"),
@@ -52,7 +55,9 @@ Rows = list[tuple[list[str], list[str]]]  # words, tags
 
 
 def folder(given: Path | None) -> Path:
-    return given or Path(os.environ.get("WENMAI_DATA") or Path(__file__).resolve().parents[1] / "../shared/data")
+    return given or Path(
+        os.environ.get("WENMAI_DATA") or Path(__file__).resolve().parents[1] / "../shared/data"
+    )
 
 
 def conll(file: Path) -> Rows:
@@ -105,9 +110,22 @@ def wenmai(train: Rows, test: Rows, batches: int, own_batch: bool):
 
     def tagger(**more) -> Tagger:
         batch = {} if own_batch else {"batch_tokens": SENTENCES * tokens_in(train) // len(train)}
-        return Tagger("lstm", bidirectional=True, crf=True, embed=WIDTH, hidden=HIDDEN, dropout=DROPOUT, characters="none",
-                      min_count=LEAST, optimizer="adamw", precision="float32", validation=0.0, device="cpu", **batch,
-                      **more)  # fmt: skip
+        return Tagger(
+            "lstm",
+            bidirectional=True,
+            crf=True,
+            embed=WIDTH,
+            hidden=HIDDEN,
+            dropout=DROPOUT,
+            characters="none",
+            min_count=LEAST,
+            optimizer="adamw",
+            precision="float32",
+            validation=0.0,
+            device="cpu",
+            **batch,
+            **more,
+        )
 
     began = time.perf_counter()
     trained = tagger(epochs=EPOCHS, evaluations=1).fit(words, tags)
@@ -122,7 +140,13 @@ def wenmai(train: Rows, test: Rows, batches: int, own_batch: bool):
     def turn() -> dict[str, float]:
         tagging = rate(lambda: trained.predict(asked), size)
         learned = training()
-        return {"training": learned, "random": learned, "tagging": tagging, "usual": tagging, "made": tagging}
+        return {
+            "training": learned,
+            "random": learned,
+            "tagging": tagging,
+            "usual": tagging,
+            "made": tagging,
+        }
 
     parameters = sum(weight.numel() for weight in trained.model_.parameters())
     return turn, {"f1": score, "seconds": seconds, "parameters": parameters}
@@ -159,8 +183,18 @@ def flair(train: Rows, test: Rows, batches: int):
 
     def tagger() -> SequenceTagger:
         vectors = OneHotEmbeddings.from_corpus(corpus, min_freq=LEAST, embedding_length=WIDTH)
-        return SequenceTagger(vectors, names, "ner", hidden_size=HIDDEN, rnn_layers=1, use_rnn=True, use_crf=True,
-                              reproject_embeddings=False, word_dropout=0.0, locked_dropout=DROPOUT)  # fmt: skip
+        return SequenceTagger(
+            vectors,
+            names,
+            "ner",
+            hidden_size=HIDDEN,
+            rnn_layers=1,
+            use_rnn=True,
+            use_crf=True,
+            reproject_embeddings=False,
+            word_dropout=0.0,
+            locked_dropout=DROPOUT,
+        )
 
     def steps(model: SequenceTagger, epochs: int, grouped: bool = True):
         """As many tokens as each step saw. `grouped`: in a batch are sentences of like length."""
@@ -171,8 +205,12 @@ def flair(train: Rows, test: Rows, batches: int):
             picked, pool = order.sample(sentences, len(sentences)), POOL * SENTENCES
             if grouped:
                 pools = [picked[start : start + pool] for start in range(0, len(picked), pool)]
-                picked = [sentence for some in pools for sentence in sorted(some, key=len, reverse=True)]
-            batches = [picked[start : start + SENTENCES] for start in range(0, len(picked), SENTENCES)]
+                picked = [
+                    sentence for some in pools for sentence in sorted(some, key=len, reverse=True)
+                ]
+            batches = [
+                picked[start : start + SENTENCES] for start in range(0, len(picked), SENTENCES)
+            ]
             for batch in order.sample(batches, len(batches)):
                 loss, count = model.forward_loss(batch)
                 (loss / count).backward()
@@ -198,7 +236,10 @@ def flair(train: Rows, test: Rows, batches: int):
     trained.eval()
     made = [Sentence(words) for words, _ in test]
     trained.predict(made)
-    answered = [[(s[0].idx - 1, s[-1].idx, s.get_label("ner").value) for s in row.get_spans("ner")] for row in made]
+    answered = [
+        [(s[0].idx - 1, s[-1].idx, s.get_label("ner").value) for s in row.get_spans("ner")]
+        for row in made
+    ]
     score = f1(answered, [spans(tags) for _, tags in test])
 
     def tagging(batch: int, given: list[Sentence] | None = None) -> float:
@@ -211,11 +252,22 @@ def flair(train: Rows, test: Rows, batches: int):
     best = max(sizes, key=sizes.get)
 
     def turn() -> dict[str, float]:
-        return {"training": training(True), "random": training(False), "tagging": tagging(best), "usual": tagging(32),
-                "made": tagging(best, made)}  # fmt: skip
+        return {
+            "training": training(True),
+            "random": training(False),
+            "tagging": tagging(best),
+            "usual": tagging(32),
+            "made": tagging(best, made),
+        }
 
     parameters = sum(weight.numel() for weight in trained.parameters())
-    return turn, {"f1": score, "seconds": seconds, "parameters": parameters, "fastest batch": best, "flair": version("flair")}
+    return turn, {
+        "f1": score,
+        "seconds": seconds,
+        "parameters": parameters,
+        "fastest batch": best,
+        "flair": version("flair"),
+    }
 
 
 FAMILIES = {
@@ -229,7 +281,11 @@ def make_csv(file: Path, data: Path) -> str:
     """Sentences of SST-2, else of Python's own manual, again and again."""
     sentences = data / "sst2" / "train.tsv"
     if sentences.is_file():
-        rows = [line.rsplit("\t", 1) for line in sentences.read_text(encoding="utf-8").split("\n") if line]
+        rows = [
+            line.rsplit("\t", 1)
+            for line in sentences.read_text(encoding="utf-8").split("\n")
+            if line
+        ]
     else:
         from pydoc_data.topics import topics
 
@@ -268,8 +324,12 @@ def read_arrow_lists(file: Path) -> int:
     return sum(len(block.to_pydict()["text"]) for block in arrow.open_csv(file))
 
 
-READERS = {"wenmai, reading": read_wenmai, "csv.reader": read_csv, "pyarrow, its own columns": read_arrow,
-           "pyarrow, Python's strings": read_arrow_lists}  # fmt: skip
+READERS = {
+    "wenmai, reading": read_wenmai,
+    "csv.reader": read_csv,
+    "pyarrow, its own columns": read_arrow,
+    "pyarrow, Python's strings": read_arrow_lists,
+}
 
 
 def reading(read, file: Path):
@@ -286,22 +346,45 @@ def reading(read, file: Path):
 def race_tagging(options, data: Path) -> dict:
     corpus = data / "conll2003"
     if not corpus.is_dir():
-        print(f"conll2003 is left out: there is no folder {corpus}; give --data FOLDER or set WENMAI_DATA.", file=sys.stderr)
+        print(
+            f"conll2003 is left out: there is no folder {corpus}; give --data FOLDER or set WENMAI_DATA.",
+            file=sys.stderr,
+        )
         return {}
     names = [name for name in FAMILIES if options.flair or name != "flair"]
     if not options.flair:
-        print("Flair is left out: give --flair PYTHON, of an environment made as this file's beginning says.", file=sys.stderr)
-    given = ["--data", str(data), "--batches", str(options.batches), "--threads", str(options.threads)]
-    results, about = turns.race(__file__, names, given, options.turns, options.threads, {"flair": options.flair})
-    print(f"\nCoNLL-2003, lstm both ways, CRF; {options.threads} threads, {options.turns} turns of {options.batches} batches\n")
+        print(
+            "Flair is left out: give --flair PYTHON, of an environment made as this file's beginning says.",
+            file=sys.stderr,
+        )
+    given = [
+        "--data",
+        str(data),
+        "--batches",
+        str(options.batches),
+        "--threads",
+        str(options.threads),
+    ]
+    results, about = turns.race(
+        __file__, names, given, options.turns, options.threads, {"flair": options.flair}
+    )
+    print(
+        f"\nCoNLL-2003, lstm both ways, CRF; {options.threads} threads, {options.turns} turns of {options.batches} batches\n"
+    )
     print(turns.table(results, MEASURES, names[0]))
     for key, measure in OTHERWISE.items() if options.flair else ():
         times = turns.ratio(results, names[0], "flair", key, "more").text()
         rates = turns.spread(results, "flair", key).text()
-        print(f"\n{measure.words}: {rates} tokens a second are tagged; wenmai is {times} times as fast")
+        print(
+            f"\n{measure.words}: {rates} tokens a second are tagged; wenmai is {times} times as fast"
+        )
     for name, said in about.items():
         told = f"F1 on testa {said['f1']:.4f} after {EPOCHS} epochs in {said['seconds']:.0f} s, {said['parameters']:,} weights"
-        more = f"; flair {said['flair']}, fastest in batches of {said['fastest batch']}" if name == "flair" else ""
+        more = (
+            f"; flair {said['flair']}, fastest in batches of {said['fastest batch']}"
+            if name == "flair"
+            else ""
+        )
         print(f"\n{name}: {told}{more}")
     return {"tagging": turns.record(results, MEASURES | OTHERWISE, names[0]) | {"about": about}}
 
@@ -313,7 +396,9 @@ def race_reading(options, data: Path) -> dict:
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "texts.csv"
         about = make_csv(file, data)
-        results, said = turns.race(__file__, names, ["--file", str(file)], options.turns, options.threads)
+        results, said = turns.race(
+            __file__, names, ["--file", str(file)], options.turns, options.threads
+        )
     print(f"\nA CSV: {about}, {said[names[0]]['rows']:,} rows; {options.turns} turns\n")
     print(turns.table(results, READING, names[0]))
     return {"reading": turns.record(results, READING, names[0]) | {"about": about}}
@@ -321,9 +406,15 @@ def race_reading(options, data: Path) -> dict:
 
 def main() -> None:
     parser = turns.arguments(__doc__)
-    parser.add_argument("--flair", default=os.environ.get("WENMAI_FLAIR"), metavar="PYTHON",
-                        help="the Python of an environment that has Flair; else WENMAI_FLAIR, else none")  # fmt: skip
-    parser.add_argument("--batches", type=int, default=200, help="of 32 sentences to train on in a turn")
+    parser.add_argument(
+        "--flair",
+        default=os.environ.get("WENMAI_FLAIR"),
+        metavar="PYTHON",
+        help="the Python of an environment that has Flair; else WENMAI_FLAIR, else none",
+    )
+    parser.add_argument(
+        "--batches", type=int, default=200, help="of 32 sentences to train on in a turn"
+    )
     parser.add_argument("--only", choices=("tagging", "reading"))
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

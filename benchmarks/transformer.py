@@ -23,14 +23,27 @@ import turns
 from turns import Measure
 
 SHAPES = {"4x256": (4, 256, 4), "6x384": (6, 384, 6)}  # layers, width, heads
-MEASURES = {"tokens": Measure("real tokens a second", "more"), "update": Measure("real tokens an update")}
+MEASURES = {
+    "tokens": Measure("real tokens a second", "more"),
+    "update": Measure("real tokens an update"),
+}
 WARM_UP = 4  # steps
 LOOKS = 32  # updates from one look to the next, as in a training on these sentences
 POOL = 50  # batches whose sentences are sorted by length, as the Trainer does it
-CONTESTANTS = ("wenmai, bf16, lazy-adamw", "wenmai, bf16, adamw", "wenmai, float32, lazy-adamw", "wenmai, float32, adamw",
-               "torch loop, bf16, grouped", "torch loop, bf16, random", "torch loop, float32, grouped",
-               "trainer, bf16, sdpa, grouped", "trainer, bf16, eager, grouped", "trainer, bf16, eager, random",
-               "trainer, float32, sdpa, grouped", "trainer, float32, eager, grouped")  # fmt: skip
+CONTESTANTS = (
+    "wenmai, bf16, lazy-adamw",
+    "wenmai, bf16, adamw",
+    "wenmai, float32, lazy-adamw",
+    "wenmai, float32, adamw",
+    "torch loop, bf16, grouped",
+    "torch loop, bf16, random",
+    "torch loop, float32, grouped",
+    "trainer, bf16, sdpa, grouped",
+    "trainer, bf16, eager, grouped",
+    "trainer, bf16, eager, random",
+    "trainer, float32, sdpa, grouped",
+    "trainer, float32, eager, grouped",
+)
 
 
 class Clock:
@@ -53,7 +66,10 @@ class Clock:
         return self.tokens >= self.wanted
 
     def rate(self) -> dict[str, float]:
-        return {"tokens": self.tokens / (self.now - self.began), "update": self.tokens / (self.steps - WARM_UP)}
+        return {
+            "tokens": self.tokens / (self.now - self.began),
+            "update": self.tokens / (self.steps - WARM_UP),
+        }
 
     def follow(self, training, model) -> dict[str, float]:
         """A training of Wenmai: an update is done where the next one begins to read."""
@@ -85,9 +101,21 @@ def wenmai(corpus, shape, wanted, options):
     tokens = batch_tokens([len(text.split()) for text in corpus.train[0]], options.sentences)
 
     def turn() -> dict[str, float]:
-        model = Classifier("transformer", layers=layers, width=width, heads=heads, feed_forward=4 * width, dropout=0.1,
-                           precision=precision, optimizer=optimizer, validation=0.0, steps=enough,
-                           evaluations=max(1, enough // LOOKS), batch_tokens=tokens, device="cpu")  # fmt: skip
+        model = Classifier(
+            "transformer",
+            layers=layers,
+            width=width,
+            heads=heads,
+            feed_forward=4 * width,
+            dropout=0.1,
+            precision=precision,
+            optimizer=optimizer,
+            validation=0.0,
+            steps=enough,
+            evaluations=max(1, enough // LOOKS),
+            batch_tokens=tokens,
+            device="cpu",
+        )
         return Clock(wanted).follow(model.training(*corpus.train), model)
 
     return turn, {}
@@ -101,8 +129,11 @@ def batch_tokens(lengths, sentences: int) -> int:
 
     lengths = np.asarray(lengths)
     wanted = round(sentences * lengths.mean())
-    sizes = (size for size in range(wanted, 2 * wanted)
-             if lengths.sum() / len(shuffled(lengths, size, np.random.default_rng(0))) >= wanted)  # fmt: skip
+    sizes = (
+        size
+        for size in range(wanted, 2 * wanted)
+        if lengths.sum() / len(shuffled(lengths, size, np.random.default_rng(0))) >= wanted
+    )
     return next(sizes, 2 * wanted)
 
 
@@ -141,17 +172,28 @@ def torch_loop(corpus, shape, wanted, options):
     class Encoder(nn.Module):
         def __init__(self):
             super().__init__()
-            self.words, self.places = nn.Embedding(vocabulary, width, padding_idx=0), nn.Embedding(512, width)
-            layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.1, "gelu", batch_first=True, norm_first=True)
-            self.blocks = nn.TransformerEncoder(layer, layers, nn.LayerNorm(width), enable_nested_tensor=False)
+            self.words, self.places = (
+                nn.Embedding(vocabulary, width, padding_idx=0),
+                nn.Embedding(512, width),
+            )
+            layer = nn.TransformerEncoderLayer(
+                width, heads, 4 * width, 0.1, "gelu", batch_first=True, norm_first=True
+            )
+            self.blocks = nn.TransformerEncoder(
+                layer, layers, nn.LayerNorm(width), enable_nested_tensor=False
+            )
             self.dropout, self.output = nn.Dropout(0.1), nn.Linear(width, 2)
             for block in self.blocks.layers:
                 block.self_attn.dropout = options.attention_dropout
 
         def forward(self, tokens, mask):
-            x = self.dropout(self.words(tokens) + self.places.weight[: tokens.shape[1]])  # (B, T, E)
+            x = self.dropout(
+                self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            )  # (B, T, E)
             y = self.blocks(x, src_key_padding_mask=~mask)
-            return self.output((y * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True))  # (B, C)
+            return self.output(
+                (y * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
+            )  # (B, C)
 
     def batches() -> Iterator[torch.Tensor]:
         lengths = torch.tensor([len(text) for text in texts])
@@ -202,12 +244,19 @@ def trainer(corpus, shape, wanted, options):
     texts, labels, vocabulary = encoded(corpus)
     rows = [{"input_ids": text, "label": label} for text, label in zip(texts, labels)]
     config = BertConfig(
-        vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
-        intermediate_size=4 * width, hidden_dropout_prob=0.1, attention_probs_dropout_prob=options.attention_dropout,
+        vocab_size=vocabulary,
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * width,
+        hidden_dropout_prob=0.1,
+        attention_probs_dropout_prob=options.attention_dropout,
         attn_implementation=attention,
-    )  # fmt: skip
+    )
     renamed = "group_by_length" not in inspect.signature(TrainingArguments).parameters
-    grouped = {"train_sampling_strategy": "group_by_length"} if renamed else {"group_by_length": True}
+    grouped = (
+        {"train_sampling_strategy": "group_by_length"} if renamed else {"group_by_length": True}
+    )
     folder = tempfile.TemporaryDirectory()  # never written to; the Trainer wants one
 
     def turn() -> dict[str, float]:
@@ -216,7 +265,11 @@ def trainer(corpus, shape, wanted, options):
         def collate(picked: list[dict]) -> dict:
             tokens, mask = padded([row["input_ids"] for row in picked])
             sizes.append(int(mask.sum()))
-            return {"input_ids": tokens, "attention_mask": mask.long(), "labels": torch.tensor([row["label"] for row in picked])}
+            return {
+                "input_ids": tokens,
+                "attention_mask": mask.long(),
+                "labels": torch.tensor([row["label"] for row in picked]),
+            }
 
         class Watch(TrainerCallback):
             def on_step_end(self, args, state, control, **_):
@@ -225,17 +278,31 @@ def trainer(corpus, shape, wanted, options):
 
         sizes: list[int] = []
         about = TrainingArguments(
-            folder.name, per_device_train_batch_size=options.sentences, max_steps=100_000, use_cpu=True, bf16=precision == "bf16",
-            report_to="none", save_strategy="no", logging_strategy="no", eval_strategy="no", disable_tqdm=True,
-            remove_unused_columns=False, learning_rate=1e-3, seed=0, **(grouped if grouping == "grouped" else {}),
-        )  # fmt: skip
+            folder.name,
+            per_device_train_batch_size=options.sentences,
+            max_steps=100_000,
+            use_cpu=True,
+            bf16=precision == "bf16",
+            report_to="none",
+            save_strategy="no",
+            logging_strategy="no",
+            eval_strategy="no",
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            learning_rate=1e-3,
+            seed=0,
+            **(grouped if grouping == "grouped" else {}),
+        )
         model = BertForSequenceClassification(config)
         run = Trainer(model, about, train_dataset=rows, data_collator=collate, callbacks=[Watch()])
         run.remove_callback(PrinterCallback)
         run.train()
         return clock.rate()
 
-    return turn, {"transformers": transformers.__version__, "attention": str(config._attn_implementation)}
+    return turn, {
+        "transformers": transformers.__version__,
+        "attention": str(config._attn_implementation),
+    }
 
 
 FAMILIES = {"wenmai": wenmai, "torch loop": torch_loop, "trainer": trainer}
@@ -243,9 +310,18 @@ FAMILIES = {"wenmai": wenmai, "torch loop": torch_loop, "trainer": trainer}
 
 def main() -> None:
     parser = turns.arguments(__doc__)
-    parser.add_argument("--shape", choices=tuple(SHAPES), action="append", help="only this one; may be repeated")
-    parser.add_argument("--tokens", type=int, default=32_000, help="real tokens to train on in a turn, some 50 batches of 32")
-    parser.add_argument("--sentences", type=int, default=32, help="of an update, and as many tokens for Wenmai")
+    parser.add_argument(
+        "--shape", choices=tuple(SHAPES), action="append", help="only this one; may be repeated"
+    )
+    parser.add_argument(
+        "--tokens",
+        type=int,
+        default=32_000,
+        help="real tokens to train on in a turn, some 50 batches of 32",
+    )
+    parser.add_argument(
+        "--sentences", type=int, default=32, help="of an update, and as many tokens for Wenmai"
+    )
     parser.add_argument("--attention-dropout", type=float, default=0.0, help="of the peers")
     parser.add_argument("--only", help="contestants whose names hold this text")
     options = parser.parse_args()
@@ -262,12 +338,24 @@ def main() -> None:
     found = {}
     names = [name for name in CONTESTANTS if not options.only or options.only in name]
     for shape in options.shape or SHAPES:
-        given = ["--shape", shape, "--tokens", str(options.tokens), "--attention-dropout", str(options.attention_dropout),
-                 "--sentences", str(options.sentences),
-                 "--threads", str(options.threads), *(["--data", str(options.data)] if options.data else [])]  # fmt: skip
+        given = [
+            "--shape",
+            shape,
+            "--tokens",
+            str(options.tokens),
+            "--attention-dropout",
+            str(options.attention_dropout),
+            "--sentences",
+            str(options.sentences),
+            "--threads",
+            str(options.threads),
+            *(["--data", str(options.data)] if options.data else []),
+        ]
         results, about = turns.race(__file__, names, given, options.turns, options.threads)
-        print(f"\n{shape}: training on the {len(corpus.train[0]):,} sentences of sst2; {options.threads} threads, "
-              f"{options.turns} turns of {options.tokens:,} tokens\n")  # fmt: skip
+        print(
+            f"\n{shape}: training on the {len(corpus.train[0]):,} sentences of sst2; {options.threads} threads, "
+            f"{options.turns} turns of {options.tokens:,} tokens\n"
+        )
         families = [family for family in FAMILIES if any(name.startswith(family) for name in names)]
         best = {family: turns.fastest(results, family, "tokens", "more") for family in families}
         first = best.get("wenmai") or names[0]
@@ -275,7 +363,9 @@ def main() -> None:
         found[shape] = turns.record(results, MEASURES, first) | {"about": about, "best": best}
         for family in families[1:] if "wenmai" in best else []:
             times = turns.ratio(results, first, best[family], "tokens", "more").text()
-            print(f"\nThe best of wenmai ({first}) against the best of the {family} ({best[family]}): {times} times as fast.")
+            print(
+                f"\nThe best of wenmai ({first}) against the best of the {family} ({best[family]}): {times} times as fast."
+            )
     turns.finish(found, options.json)
 
 

@@ -39,20 +39,40 @@ def cost_of_checkpoints(data: str, rung: str, options: dict, minutes: float) -> 
     Checkpoints.keep = timed
     try:
         with tempfile.TemporaryDirectory() as folder:
-            arguments = {"rung": rung, "source": data, "valid": "0.1", "test": None, "task": None, "columns": None,
-                         "unseen": False, "minutes": minutes, "seed": 0, "device": "auto", "settings": options}  # fmt: skip
+            arguments = {
+                "rung": rung,
+                "source": data,
+                "valid": "0.1",
+                "test": None,
+                "task": None,
+                "columns": None,
+                "unseen": False,
+                "minutes": minutes,
+                "seed": 0,
+                "device": "auto",
+                "settings": options,
+            }
             result = runs.begin(arguments, Path(folder) / "run", lambda *_: None, lambda _: None)
     finally:
         Checkpoints.keep = keep
     share = sum(spent) / result["seconds"]
-    print(f"{rung:12} {result['seconds']:6.1f} s  {sum(written):3} checkpoints  {sum(spent):6.2f} s  {share:.2%}", flush=True)
+    print(
+        f"{rung:12} {result['seconds']:6.1f} s  {sum(written):3} checkpoints  {sum(spent):6.2f} s  {share:.2%}",
+        flush=True,
+    )
 
 
 def cost_of_determinism(opened, rung: str, options: dict, turns: int) -> None:
     def seconds(deterministic: bool) -> float:
-        model = ESTIMATORS[opened.task.name](rung, steps=STEPS, evaluations=1, deterministic=deterministic, **options)
-        marks = [progress.seconds for progress in model.training(*opened.train.pair, (opened.valid.inputs[:64],
-                                                                 opened.valid.targets[:64]))]  # fmt: skip
+        model = ESTIMATORS[opened.task.name](
+            rung, steps=STEPS, evaluations=1, deterministic=deterministic, **options
+        )
+        marks = [
+            progress.seconds
+            for progress in model.training(
+                *opened.train.pair, (opened.valid.inputs[:64], opened.valid.targets[:64])
+            )
+        ]
         torch.cuda.synchronize()
         return marks[-1] - marks[0]
 

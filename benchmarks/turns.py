@@ -79,24 +79,33 @@ def spread(results: Results, name: str, key: str) -> Spread:
 def ratio(results: Results, first: str, peer: str, key: str, better: str) -> Spread:
     """How many times as fast `first` was as `peer`, turn by turn."""
     pairs = [(mine[key], theirs[key]) for mine, theirs in zip(results[first], results[peer])]
-    return Spread.of([theirs / mine if better == "less" else mine / theirs for mine, theirs in pairs])
+    return Spread.of(
+        [theirs / mine if better == "less" else mine / theirs for mine, theirs in pairs]
+    )
 
 
 def fastest(results: Results, family: str, key: str, better: str) -> str:
     """Of the contestants whose name begins with `family`, the one with the best median."""
     members = [name for name in results if name.split(",")[0] == family]
-    return (min if better == "less" else max)(members, key=lambda name: spread(results, name, key).median)
+    return (min if better == "less" else max)(
+        members, key=lambda name: spread(results, name, key).median
+    )
 
 
 def table(results: Results, measures: dict[str, Measure], first: str) -> str:
     """Markdown: median (least–most) of all, and the ratio of `first` to each of the others."""
-    lines = ["| measure | contestant | median (least–most) | wenmai is so many times as fast |", "| --- | --- | ---: | ---: |"]
+    lines = [
+        "| measure | contestant | median (least–most) | wenmai is so many times as fast |",
+        "| --- | --- | ---: | ---: |",
+    ]
     for key, measure in measures.items():
         for name in results:
             times = ""
             if measure.better and name != first:
                 times = ratio(results, first, name, key, measure.better).text()
-            lines.append(f"| {measure.words} | {name} | {spread(results, name, key).text(measure.digits)} | {times} |")
+            lines.append(
+                f"| {measure.words} | {name} | {spread(results, name, key).text(measure.digits)} | {times} |"
+            )
     return "\n".join(lines)
 
 
@@ -106,7 +115,9 @@ def record(results: Results, measures: dict[str, Measure], first: str) -> dict:
     for key, measure in measures.items():
         found[key] = {"measure": measure.words, "better": measure.better, "contestants": {}}
         for name in results:
-            entry = asdict(spread(results, name, key)) | {"turns": [turn[key] for turn in results[name]]}
+            entry = asdict(spread(results, name, key)) | {
+                "turns": [turn[key] for turn in results[name]]
+            }
             if measure.better and name != first:
                 entry["ratio"] = asdict(ratio(results, first, name, key, measure.better))
             found[key]["contestants"][name] = entry
@@ -125,16 +136,31 @@ def number(value: float, digits: int = 3) -> str:
 class Worker:
     """`script --contestant name …` in a process of its own; calling it is one turn. `about` is what it said when ready."""
 
-    def __init__(self, script: str, name: str, options: list[str], threads: int, python: str = sys.executable,
-                 **environment: str):  # fmt: skip
-        counts = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
+    def __init__(
+        self,
+        script: str,
+        name: str,
+        options: list[str],
+        threads: int,
+        python: str = sys.executable,
+        **environment: str,
+    ):
+        counts = (
+            "OMP_NUM_THREADS",
+            "OPENBLAS_NUM_THREADS",
+            "MKL_NUM_THREADS",
+            "NUMBA_NUM_THREADS",
+            "RAYON_NUM_THREADS",
+        )
         same = {count: str(threads) for count in counts}
         # A peer's threads wait as they do by themselves, or sleep early where its name says so.
         same |= {"GOMP_SPINCOUNT": "1000"} if "sleeping early" in name else {}
         command = [python, script, "--contestant", name, *options]
         pipe, environment = subprocess.PIPE, os.environ | same | environment
         self.name = name
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, env=environment
+        )
         self.about = self.hear()
 
     def __call__(self) -> dict:
@@ -144,7 +170,9 @@ class Worker:
     def hear(self) -> dict:
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.name} ended with status {self.process.wait()}; its own words stand above.")
+            raise SystemExit(
+                f"{self.name} ended with status {self.process.wait()}; its own words stand above."
+            )
         return json.loads(line)
 
     def __enter__(self) -> Worker:
@@ -169,15 +197,24 @@ def company(wanted: bool):
         other.wait()
 
 
-def race(script: str, names: list[str], options: list[str], turns: int, threads: int,
-         pythons: dict[str, str] | None = None, at_once: int = 1) -> tuple[Results, dict[str, dict]]:  # fmt: skip
+def race(
+    script: str,
+    names: list[str],
+    options: list[str],
+    turns: int,
+    threads: int,
+    pythons: dict[str, str] | None = None,
+    at_once: int = 1,
+) -> tuple[Results, dict[str, dict]]:
     """Each name in a process of its own; they get ready one after another, or so many `at_once`, then take turns. With what each
     said of itself. `pythons` names the interpreter of a contestant that lives in an environment of its own."""
     pythons = pythons or {}
 
     def ready(name: str) -> Worker:
         print(f"\rmaking ready: {name:40}", end="", file=sys.stderr, flush=True)
-        return stack.enter_context(Worker(script, name, options, threads, pythons.get(name, sys.executable)))
+        return stack.enter_context(
+            Worker(script, name, options, threads, pythons.get(name, sys.executable))
+        )
 
     with ExitStack() as stack, ThreadPoolExecutor(at_once) as pool:
         workers = dict(zip(names, pool.map(ready, names)))
@@ -199,10 +236,19 @@ def serve(ready: Callable[[], tuple[Callable[[], dict], dict]]) -> None:
 
 def arguments(about: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=about.split("\n")[0])
-    parser.add_argument("--turns", type=int, default=FEWEST, help=f"how often all take turns (at least {FEWEST} to be believed)")
+    parser.add_argument(
+        "--turns",
+        type=int,
+        default=FEWEST,
+        help=f"how often all take turns (at least {FEWEST} to be believed)",
+    )
     parser.add_argument("--threads", type=int, default=THREADS, help="for every contestant alike")
-    parser.add_argument("--data", type=Path, help="the folder of data sets; else WENMAI_DATA, else ../shared/data")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything that was measured here")
+    parser.add_argument(
+        "--data", type=Path, help="the folder of data sets; else WENMAI_DATA, else ../shared/data"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write everything that was measured here"
+    )
     parser.add_argument("--contestant", help=argparse.SUPPRESS)  # a process that `race` started
     return parser
 
@@ -214,12 +260,18 @@ QUIET = 0.15  # cores that other programs may take on average, for a run to be b
 
 def cores_at_work() -> tuple[float, float]:
     """Seconds that all cores were at work for anyone, and that they were for this program and those it waited for."""
-    own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own = sum(
+        sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     try:
-        fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        fields = [
+            int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        ]
     except (OSError, ValueError):
         return own, own
-    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK"), own  # all but idle and waiting for a disk
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf(
+        "SC_CLK_TCK"
+    ), own  # all but idle and waiting for a disk
 
 
 BEGAN = time.perf_counter(), os.getloadavg(), cores_at_work()
@@ -229,17 +281,28 @@ def company_kept() -> dict:
     """The load of the machine before and after, and how many cores others took meanwhile."""
     began, before, (all_then, own_then) = BEGAN
     all_now, own_now = cores_at_work()
-    others = max(0.0, (all_now - all_then) - (own_now - own_then)) / max(1e-9, time.perf_counter() - began)
-    return {"load before": list(before), "load after": list(os.getloadavg()), "cores that others took": round(others, 3),
-            "cores": os.cpu_count(), "quiet": others < QUIET}  # fmt: skip
+    others = max(0.0, (all_now - all_then) - (own_now - own_then)) / max(
+        1e-9, time.perf_counter() - began
+    )
+    return {
+        "load before": list(before),
+        "load after": list(os.getloadavg()),
+        "cores that others took": round(others, 3),
+        "cores": os.cpu_count(),
+        "quiet": others < QUIET,
+    }
 
 
 def finish(found: dict, file: Path | None) -> None:
     kept = company_kept()
-    before, after = (", ".join(f"{value:.1f}" for value in kept[f"load {when}"]) for when in ("before", "after"))
+    before, after = (
+        ", ".join(f"{value:.1f}" for value in kept[f"load {when}"]) for when in ("before", "after")
+    )
     others = kept["cores that others took"]
-    print(f"\n{'quiet' if kept['quiet'] else 'BUSY'}: other programs took {others:.2f} of {kept['cores']} cores; load "
-          f"(1, 5, 15 minutes) {before} before and {after} after")  # fmt: skip
+    print(
+        f"\n{'quiet' if kept['quiet'] else 'BUSY'}: other programs took {others:.2f} of {kept['cores']} cores; load "
+        f"(1, 5, 15 minutes) {before} before and {after} after"
+    )
     found = found | {"company": kept} if isinstance(found, dict) else found
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)

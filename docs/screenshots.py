@@ -42,7 +42,11 @@ def inside(page: Page) -> None:
     page.locator("#panel-attention .heat canvas").wait_for()
 
 
-SHOTS = {"compare": (compare, "light", 1340), "climb": (climb, "light", 1500), "inside": (inside, "dark", 1300)}
+SHOTS = {
+    "compare": (compare, "light", 1340),
+    "climb": (climb, "light", 1500),
+    "inside": (inside, "dark", 1300),
+}
 
 
 def small(png: bytes) -> bytes:
@@ -53,18 +57,30 @@ def small(png: bytes) -> bytes:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="wenmai-lab-"))
+    folder = (
+        Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="wenmai-lab-"))
+    )
     wenmai = [sys.executable, "-m", "wenmai"]
     if not (folder / "reports").is_dir():
-        subprocess.run([*wenmai, "compare", "languages", "--rungs", RUNGS, "--minutes", "2", "--quiet"], cwd=folder, check=True)
-    server = subprocess.Popen([*wenmai, "serve", "runs", "--port", "0", "--json"], cwd=folder, stdout=subprocess.PIPE)
+        subprocess.run(
+            [*wenmai, "compare", "languages", "--rungs", RUNGS, "--minutes", "2", "--quiet"],
+            cwd=folder,
+            check=True,
+        )
+    server = subprocess.Popen(
+        [*wenmai, "serve", "runs", "--port", "0", "--json"], cwd=folder, stdout=subprocess.PIPE
+    )
     try:
         url = json.loads(server.stdout.readline())["url"]
         with sync_playwright() as started:
-            browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            browser = started.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            )
             for name, (act, theme, height) in SHOTS.items():
                 for lang, place in (("en", "en-US"), ("zh", "zh-CN")):
-                    page = browser.new_page(locale=place, color_scheme=theme, viewport={"width": 1100, "height": height})
+                    page = browser.new_page(
+                        locale=place, color_scheme=theme, viewport={"width": 1100, "height": height}
+                    )
                     page.goto(f"{url}/#{name}")
                     act(page)
                     page.wait_for_timeout(500)

@@ -7,13 +7,25 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-TEXTS = [f"{a} {b} {c} {d}" for a in ("a truly", "so very", "the", "not a") for b in ("good", "bad", "fine", "poor", "long")
-         for c in ("and quiet", "loud", "old", "new") for d in ("film", "book")]  # fmt: skip
+TEXTS = [
+    f"{a} {b} {c} {d}"
+    for a in ("a truly", "so very", "the", "not a")
+    for b in ("good", "bad", "fine", "poor", "long")
+    for c in ("and quiet", "loud", "old", "new")
+    for d in ("film", "book")
+]
 LABELS = ["pos" if "good" in text or "fine" in text else "neg" for text in TEXTS]
-SENTENCES = [f"The value of the {a} is {b} {c}." for a in ("expression", "object", "list", "module", "class")
-             for b in ("a", "the") for c in ("number", "string", "method", "name", "first argument", "tuple")] * 5  # fmt: skip
-DOGS = [(f"A {a} {b}.", f"Ein {x} {y}.") for a, x in (("dog", "Hund"), ("man", "Mann"), ("child", "Kind"), ("bird", "Vogel"))
-        for b, y in (("runs", "rennt"), ("sleeps", "schläft"), ("eats", "isst"), ("sings", "singt"))]  # fmt: skip
+SENTENCES = [
+    f"The value of the {a} is {b} {c}."
+    for a in ("expression", "object", "list", "module", "class")
+    for b in ("a", "the")
+    for c in ("number", "string", "method", "name", "first argument", "tuple")
+] * 5
+DOGS = [
+    (f"A {a} {b}.", f"Ein {x} {y}.")
+    for a, x in (("dog", "Hund"), ("man", "Mann"), ("child", "Kind"), ("bird", "Vogel"))
+    for b, y in (("runs", "rennt"), ("sleeps", "schläft"), ("eats", "isst"), ("sings", "singt"))
+]
 
 
 def bring(folder: Path) -> None:
@@ -30,25 +42,42 @@ def bring(folder: Path) -> None:
         write(name, SENTENCES)
     write("README.md", SENTENCES[:5])
     write("README.zh.md", ["今天，中国经济有了新的发展。"] * 5)
-    phrases = [f"{text}\t{'好' if label == 'pos' else '差'}电影" for text, label in zip(TEXTS, LABELS)]
+    phrases = [
+        f"{text}\t{'好' if label == 'pos' else '差'}电影" for text, label in zip(TEXTS, LABELS)
+    ]
     write("pairs.tsv", ["english\tchinese", *phrases])
     write("phrases.tsv", phrases)
     for name in ("mail.jsonl", "mails.jsonl"):
-        write(name, [json.dumps({"body": text, "subject": label}) for text, label in zip(TEXTS, LABELS)])
+        write(
+            name,
+            [json.dumps({"body": text, "subject": label}) for text, label in zip(TEXTS, LABELS)],
+        )
     for part in ("train", "val", "test"):
         write(f"{part}.en", [english for english, _ in DOGS * 3])
         write(f"{part}.de", [german for _, german in DOGS * 3])
-    asked = [(f"{name} lives in {town}.", f"Where does {name} live?", town)
-             for name in ("Anna", "Bob", "Cleo", "Dan", "Eve", "Ida") for town in ("Rome", "Oslo", "Lima", "Kyoto")]  # fmt: skip
+    asked = [
+        (f"{name} lives in {town}.", f"Where does {name} live?", town)
+        for name in ("Anna", "Bob", "Cleo", "Dan", "Eve", "Ida")
+        for town in ("Rome", "Oslo", "Lima", "Kyoto")
+    ]
     write("questions.csv", ["context,question,answer", *map(",".join, asked)])
     chosen = [f"{text},{ask},{town}|the moon,{town}" for text, ask, town in asked]
     write("choices.csv", ["context,question,choices,answer", *chosen])
-    write("stories.txt", [line for text, ask, town in asked for line in (f"1 {text}", f"2 {ask}\t{town}\t1")])
+    write(
+        "stories.txt",
+        [line for text, ask, town in asked for line in (f"1 {text}", f"2 {ask}\t{town}\t1")],
+    )
     (folder / "babi").mkdir()
     for number, kind in ((1, "one"), (2, "two")):
         for part, rows in (("train", asked), ("test", asked[::4])):
-            write(f"babi/qa{number}_{kind}_{part}.txt", [line for text, ask, town in rows
-                                                         for line in (f"1 {kind}: {text}", f"2 {ask}\t{town}\t1")])  # fmt: skip
+            write(
+                f"babi/qa{number}_{kind}_{part}.txt",
+                [
+                    line
+                    for text, ask, town in rows
+                    for line in (f"1 {kind}: {text}", f"2 {ask}\t{town}\t1")
+                ],
+            )
     bring_sounds(folder, write)
     write("new.en", [english for english, _ in DOGS[:3]])
     (folder / "crawl.txt.gz").write_bytes(gzip.compress("\n".join(SENTENCES).encode()))
@@ -65,9 +94,14 @@ def bring_sounds(folder: Path, write) -> None:
     tones = {"one": 300, "two": 900, "three": 2000}
     for row in range(26):
         words = list(draw.choice(list(tones), 2)) if row > 1 else [("one", "two")[row]]
-        parts = [np.append(0.3 * np.sin(2 * np.pi * tones[word] * np.arange(2400) / 8000), np.zeros(400)) for word in words]
+        parts = [
+            np.append(0.3 * np.sin(2 * np.pi * tones[word] * np.arange(2400) / 8000), np.zeros(400))
+            for word in words
+        ]
         name = f"s{row}.wav" if row > 1 else f"{words[0]}.wav"
-        soundfile.write(folder / name, np.concatenate(parts) + 0.01 * draw.normal(size=2800 * len(words)), 8000)
+        soundfile.write(
+            folder / name, np.concatenate(parts) + 0.01 * draw.normal(size=2800 * len(words)), 8000
+        )
         rows += [(name, words)] * (row > 1)
     write("said.csv", ["audio,text", *(f"{name},{' '.join(words)}" for name, words in rows)])
     write("sounds.csv", ["audio,label", *(f"{name},{words[0]}" for name, words in rows)])

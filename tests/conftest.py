@@ -14,15 +14,38 @@ os.environ["LC_ALL"] = "C.UTF-8"
 
 
 # Files that take longest come first: processes take a file each, and none is to begin a long one when the others are done.
-LONG = ("test_contract.py", "test_distributed.py", "test_documents.py", "test_kills.py", "test_fuzz.py", "test_mistakes.py",
-        "test_crafted.py", "test_exits.py", "test_chinese.py", "test_lab.py", "test_spark.py", "test_counting.py",
-        "test_panels.py", "test_training.py", "test_checkpoints.py", "test_losses.py", "test_soak.py", "test_defaults.py",
-        "test_schedule.py", "test_translator.py", "test_language_model.py", "test_cli.py", "test_pretraining.py",
-        "test_turns.py")  # fmt: skip
+LONG = (
+    "test_contract.py",
+    "test_distributed.py",
+    "test_documents.py",
+    "test_kills.py",
+    "test_fuzz.py",
+    "test_mistakes.py",
+    "test_crafted.py",
+    "test_exits.py",
+    "test_chinese.py",
+    "test_lab.py",
+    "test_spark.py",
+    "test_counting.py",
+    "test_panels.py",
+    "test_training.py",
+    "test_checkpoints.py",
+    "test_losses.py",
+    "test_soak.py",
+    "test_defaults.py",
+    "test_schedule.py",
+    "test_translator.py",
+    "test_language_model.py",
+    "test_cli.py",
+    "test_pretraining.py",
+    "test_turns.py",
+)
 
 
 def pytest_configure(config) -> None:
-    config.option.loadscopereorder = False  # by which xdist begins with the files of the most tests: few and long ones came last
+    config.option.loadscopereorder = (
+        False  # by which xdist begins with the files of the most tests: few and long ones came last
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -53,7 +76,9 @@ def wenmai_cli(monkeypatch, capsys):
     """`wenmai …` in this process: wenmai_cli("train", "softmax", path) → status, out, err."""
     from wenmai.cli.commands import main
 
-    monkeypatch.setattr("wenmai.page.terminal.EVERY", 3600.0)  # lines that come every few seconds would stand between the others
+    monkeypatch.setattr(
+        "wenmai.page.terminal.EVERY", 3600.0
+    )  # lines that come every few seconds would stand between the others
 
     def run(*arguments) -> Ran:
         monkeypatch.setattr(sys, "argv", ["wenmai", *map(str, arguments)])
@@ -68,18 +93,28 @@ def wenmai_cli(monkeypatch, capsys):
     return run
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 
 
-@pytest.fixture(scope="module")  # playwright keeps an event loop running, which other modules have no use for
+@pytest.fixture(
+    scope="module"
+)  # playwright keeps an event loop running, which other modules have no use for
 def launched():
     """`launched("--flag", …)`: the system's own Chromium, a new one, which reaches nothing by itself."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright opens the pages: pip install playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright opens the pages: pip install playwright"
+    )
     if CHROMIUM is None:
-        pytest.skip("no Chromium is installed here, so that no page can be opened: apt-get install chromium")
+        pytest.skip(
+            "no Chromium is installed here, so that no page can be opened: apt-get install chromium"
+        )
     with playwright.sync_playwright() as started:
         usual = ["--no-sandbox", "--disable-background-networking"]
-        yield lambda *flags: started.chromium.launch(executable_path=CHROMIUM, args=[*usual, *flags])
+        yield lambda *flags: started.chromium.launch(
+            executable_path=CHROMIUM, args=[*usual, *flags]
+        )
 
 
 @pytest.fixture(scope="module")

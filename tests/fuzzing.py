@@ -40,13 +40,21 @@ from fuzzing_files import PACK, UNPACK, Seed, lines_of, text_seeds
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded
 
-SECONDS = float(os.environ.get("WENMAI_FUZZ_SECONDS", 1.0))  # of processor time that an input may take
-MEMORY = 512 << 20  # bytes of address space, and so of memory, that a worker may take beyond what it has when it is warm
+SECONDS = float(
+    os.environ.get("WENMAI_FUZZ_SECONDS", 1.0)
+)  # of processor time that an input may take
+MEMORY = (
+    512 << 20
+)  # bytes of address space, and so of memory, that a worker may take beyond what it has when it is warm
 # A checkpoint that asks for six threads gets them, and keeps them; unless told otherwise each sets 72 MB of addresses aside.
 FEW_ADDRESSES = {"MALLOC_ARENA_MAX": "2", "OMP_STACKSIZE": "512k", "RUST_BACKTRACE": "0"}
-STUCK = 30.0 * max(1.0, SECONDS)  # seconds on the clock after which a worker that does not move is ended
+STUCK = 30.0 * max(
+    1.0, SECONDS
+)  # seconds on the clock after which a worker that does not move is ended
 LONGEST = 2000  # characters of a sentence
-INTERNAL = re.compile(r"Traceback|<[\w.]+ object at 0x|<class '|<function |\bdtype\(|\barray\(\[|\btensor\(|np\.\w+\(")
+INTERNAL = re.compile(
+    r"Traceback|<[\w.]+ object at 0x|<class '|<function |\bdtype\(|\barray\(\[|\btensor\(|np\.\w+\("
+)
 
 
 # What a user does with files
@@ -63,7 +71,9 @@ def read(place: Path, seed: Seed) -> str:
     target = str(place / seed.more["target"]) if "target" in seed.more else None
     table = open_table(source, columns, target)
     for chunk, _ in zip(table.chunks(3), range(2)):
-        assert len(chunk) and all(len(values) == len(chunk) for values in chunk.columns.values()), "columns of unequal length"
+        assert len(chunk) and all(len(values) == len(chunk) for values in chunk.columns.values()), (
+            "columns of unequal length"
+        )
     if sentence := says_no_task(table, TASKS):
         check_sentence(sentence, {Path(source).name})
         overview.table(table, sentence, "en")
@@ -73,7 +83,9 @@ def read(place: Path, seed: Seed) -> str:
         opened.fingerprint()
         overview.data_set(opened, "zh")
     columns = table.load().columns
-    return hashlib.blake2b(repr([(name, list(map(repr, values))) for name, values in columns.items()]).encode()).hexdigest()
+    return hashlib.blake2b(
+        repr([(name, list(map(repr, values))) for name, values in columns.items()]).encode()
+    ).hexdigest()
 
 
 def read_documents(place: Path, seed: Seed) -> str:
@@ -85,7 +97,9 @@ def read_documents(place: Path, seed: Seed) -> str:
     opened = open_dataset(str(place / seed.source), TASKS, "pretrain", valid="0.3")
     opened.check()
     found = [Sentences.of(part.inputs) for part in (opened.train, opened.valid) if part]
-    assert all(sentences.documents[-1] == len(sentences) for sentences in found), "sentences of no document"
+    assert all(sentences.documents[-1] == len(sentences) for sentences in found), (
+        "sentences of no document"
+    )
     return repr([(list(sentences.texts), sentences.documents.tolist()) for sentences in found])
 
 
@@ -96,7 +110,9 @@ def read_vectors(place: Path, seed: Seed) -> str:
 
     words, table = vectors.read(str(place / seed.source))
     assert table.ndim == 2 and len(words) == len(table) and table.shape[1], "vectors that are none"
-    assert np.isfinite(vectors.for_tokens(words[:2], words, table)).all(), "numbers that are not finite"
+    assert np.isfinite(vectors.for_tokens(words[:2], words, table)).all(), (
+        "numbers that are not finite"
+    )
     return repr((words, table.tolist()))
 
 
@@ -110,7 +126,10 @@ def read_tokenizer(place: Path, seed: Seed) -> Callable:
     def go_on() -> None:
         given = ["a good film, 好", ""]
         encoded = learned.encode([(text, text) for text in given] if learned.pairs else given)
-        assert not len(encoded.flat) or 0 <= encoded.flat.min() <= encoded.flat.max() < learned.vocabulary, "unknown numbers"
+        assert (
+            not len(encoded.flat)
+            or 0 <= encoded.flat.min() <= encoded.flat.max() < learned.vocabulary
+        ), "unknown numbers"
         learned.tokenizer.decode(encoded.flat)
 
     return go_on
@@ -136,7 +155,11 @@ def open_checkpoint(place: Path, seed: Seed) -> Callable:
     from wenmai.training.checkpoints import Checkpoints
 
     arguments, snapshot, notes = Checkpoints(place).resume()
-    assert isinstance(arguments, dict) and isinstance(snapshot.facts, dict) and isinstance(snapshot.inputs, dict), "no objects"
+    assert (
+        isinstance(arguments, dict)
+        and isinstance(snapshot.facts, dict)
+        and isinstance(snapshot.inputs, dict)
+    ), "no objects"
     for note in notes:
         check_sentence(note, {"training"})
     return lambda: go_on(place, seed, arguments, snapshot) or "; ".join(notes)
@@ -182,7 +205,9 @@ class Target:
     attempt: Callable[[Path, Seed], Callable | str | None]  # what it returns is called, too
     weight: int
     least: int = 200  # inputs, however few there are in all
-    signs: bool = False  # its folders have manifests, which most of the time are made to fit the damage
+    signs: bool = (
+        False  # its folders have manifests, which most of the time are made to fit the damage
+    )
 
 
 def texts(ending: str, shape: str, *contents: str, weight: int, **more) -> Target:
@@ -193,25 +218,66 @@ def dumped(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-RUNS = {"ngram": 20, "ngram-small": 20, "ngram-classify": 12, "softmax": 20, "logistic": 20, "perceptron": 12, "linear": 20,
-        "mlp": 12, "crf": 10, "gru": 10, "cnn": 8, "bert": 10, "said": 8}  # fmt: skip
-CHECKPOINTS = {"softmax": 8, "linear": 5, "perceptron": 5, "perceptron-tag": 8, "mlp": 8, "rnn": 8, "bert": 6}
+RUNS = {
+    "ngram": 20,
+    "ngram-small": 20,
+    "ngram-classify": 12,
+    "softmax": 20,
+    "logistic": 20,
+    "perceptron": 12,
+    "linear": 20,
+    "mlp": 12,
+    "crf": 10,
+    "gru": 10,
+    "cnn": 8,
+    "bert": 10,
+    "said": 8,
+}
+CHECKPOINTS = {
+    "softmax": 8,
+    "linear": 5,
+    "perceptron": 5,
+    "perceptron-tag": 8,
+    "mlp": 8,
+    "rnn": 8,
+    "bert": 6,
+}
 TARGETS = {
     "csv": texts(".csv", "csv", whole.CSV, whole.TABLE, whole.TABLE.replace(",", ";"), weight=80),
     "csv-columns": texts(".csv", "csv", whole.CSV, columns={"text": "0", "label": "1"}, weight=20),
     "tsv": texts(".tsv", "csv", "text\tlabel\na b\tx\n文脉，相承\ty\nc\tx\nd\ty\n", weight=60),
-    "jsonl": texts(".jsonl", "jsonl", *(lines_of(*rows) for rows in (whole.ROWS, whole.PAIRS, whole.TAGGED)), weight=60),
+    "jsonl": texts(
+        ".jsonl",
+        "jsonl",
+        *(lines_of(*rows) for rows in (whole.ROWS, whole.PAIRS, whole.TAGGED)),
+        weight=60,
+    ),
     "json": texts(".json", "json", dumped(whole.ROWS), dumped(whole.TAGGED), weight=60),
     "json-inside": texts(
-        ".json", "json", dumped({"n": 1, "data": whole.ROWS}), json.dumps({"rows": whole.TAGGED}, indent=1), weight=30
+        ".json",
+        "json",
+        dumped({"n": 1, "data": whole.ROWS}),
+        json.dumps({"rows": whole.TAGGED}, indent=1),
+        weight=30,
     ),
     "squad": texts(".json", "json", dumped(whole.SQUAD), weight=60),
     "babi": texts(".txt", "text", whole.STORY, weight=30),
     "c3": texts(".json", "json", dumped(whole.CHOICES), weight=30),
     "choices": texts(".csv", "csv", whole.CHOSEN, weight=20),
-    "numbers": texts(".jsonl", "jsonl", lines_of(*whole.STEPS), lines_of(*whole.FRAMES), encodings=False, weight=60),
+    "numbers": texts(
+        ".jsonl",
+        "jsonl",
+        lines_of(*whole.STEPS),
+        lines_of(*whole.FRAMES),
+        encodings=False,
+        weight=60,
+    ),
     "documents": Target(
-        partial(text_seeds, ".txt", "text", "one\nanother 文脉，相承。\n\na second document\nof two\n"), read_documents, 20
+        partial(
+            text_seeds, ".txt", "text", "one\nanother 文脉，相承。\n\na second document\nof two\n"
+        ),
+        read_documents,
+        20,
     ),
     "txt": texts(".txt", "text", "one line\nanother 文脉，相承\nthird\n", weight=60),
     "conll": texts(".conll", "text", whole.CONLL, weight=60),
@@ -227,11 +293,21 @@ TARGETS = {
     "matrices": Target(whole.matrices, read_vectors, 40),
     "arpa": Target(whole.arpa, import_arpa, 60),
     "hugging-face": Target(whole.hugging_face_folder, import_folder, 40),
-    "filter": Target(partial(text_seeds, ".jsonl", "jsonl", lines_of(*whole.ROWS)), filter_lines, 30),
-    **{f"tokenizer-{kind}": Target(partial(whole.tokenizer, kind), read_tokenizer, 20) for kind in whole.TOKENIZERS},
-    **{f"run-{name}": Target(partial(whole.run_folder, name), open_run, weight, signs=True) for name, weight in RUNS.items()},
+    "filter": Target(
+        partial(text_seeds, ".jsonl", "jsonl", lines_of(*whole.ROWS)), filter_lines, 30
+    ),
     **{
-        f"checkpoint-{name}": Target(partial(whole.checkpoint_folder, name), open_checkpoint, weight, signs=True)
+        f"tokenizer-{kind}": Target(partial(whole.tokenizer, kind), read_tokenizer, 20)
+        for kind in whole.TOKENIZERS
+    },
+    **{
+        f"run-{name}": Target(partial(whole.run_folder, name), open_run, weight, signs=True)
+        for name, weight in RUNS.items()
+    },
+    **{
+        f"checkpoint-{name}": Target(
+            partial(whole.checkpoint_folder, name), open_checkpoint, weight, signs=True
+        )
         for name, weight in CHECKPOINTS.items()
     },
     "bombs": Target(whole.bombs, read, 1, least=100),
@@ -256,19 +332,29 @@ def damage(target: str, number: int, seeds: list[Seed]) -> Damage:
     at = chance.randrange(len(seeds))
     seed = seeds[at]
     file = chance.choice(list(seed.damaged))
-    data, shape, sign = seed.files[file], seed.damaged[file], TARGETS[target].signs and chance.random() < 0.75
+    data, shape, sign = (
+        seed.files[file],
+        seed.damaged[file],
+        TARGETS[target].signs and chance.random() < 0.75,
+    )
     if chance.random() < 0.005:
         return Damage(at, file, chance.choice((None, b"", b"\n", b"\0" * 9)), sign=sign)
     other = chance.choice(list(chance.choice(seeds).files.values())) if shape != "bytes" else b""
     inside = bool(seed.packed) and chance.random() < 0.6  # before it is packed
     if inside:
         data = UNPACK[seed.packed](data)
-    knows = shape in KNOWING and (inside or not seed.packed) and (shape not in ("json", "jsonl") or is_utf8(data))
+    knows = (
+        shape in KNOWING
+        and (inside or not seed.packed)
+        and (shape not in ("json", "jsonl") or is_utf8(data))
+    )
     if knows and (shape == "bytes" or chance.random() < 0.6):
         return Damage(at, file, PACK[seed.packed](KNOWING[shape](data, chance, other)), sign=sign)
     told = (bool(seed.packed) and not inside) or file in seed.sums
     data = disturbed(data, chance, b"" if told else other)
-    told = told and data[:4] == seed.files[file][:4]  # without its first bytes nobody knows that it is packed
+    told = (
+        told and data[:4] == seed.files[file][:4]
+    )  # without its first bytes nobody knows that it is packed
     return Damage(at, file, PACK[seed.packed](data) if inside else data, told, sign)
 
 
@@ -294,12 +380,18 @@ class Work:
             if self.target.signs:
                 for held in {(place / file).parent for file in seed.files}:
                     self.sign(held)
-        self.manifests = {path: path.read_bytes() for place in self.places for path in place.rglob("manifest.json")}
+        self.manifests = {
+            path: path.read_bytes()
+            for place in self.places
+            for path in place.rglob("manifest.json")
+        }
 
     def sign(self, folder: Path) -> None:
         from wenmai.training import folders
 
-        inside = (path for path in folder.iterdir() if path.is_file() and path.name != folders.MANIFEST)
+        inside = (
+            path for path in folder.iterdir() if path.is_file() and path.name != folders.MANIFEST
+        )
         files = {path.name: folders.checksum(path) for path in inside}
         (folder / folders.MANIFEST).write_text(json.dumps({"files": files}))
 
@@ -308,7 +400,9 @@ class Work:
         for at, (seed, place) in enumerate(zip(self.seeds, self.places)):
             if not seed.refused or not at:
                 verdict, self.known[at] = judged(self.target, place, seed)
-                assert verdict == ("refused" if seed.refused else "answered"), f"{place} is whole, and {verdict}"
+                assert verdict == ("refused" if seed.refused else "answered"), (
+                    f"{place} is whole, and {verdict}"
+                )
 
     def put(self, number: int) -> Damage:
         made = damage(self.name, number, self.seeds)
@@ -322,9 +416,15 @@ class Work:
         elif self.target.signs and number % 10 == 0:  # the manifest itself, while all else is whole
             self.put_back(made)
             manifest, chance = path.parent / "manifest.json", random.Random(number)
-            manifest.write_bytes(chance.choice((disturbed, disturbed_json))(self.manifests[manifest], chance, b""))
-        elif self.target.signs:  # of two checkpoints only the last one is looked at, as long as it is whole
-            made.told = not path.parent.name.isdecimal() or path.parent == max(path.parent.parent.glob("[0-9]*"))
+            manifest.write_bytes(
+                chance.choice((disturbed, disturbed_json))(self.manifests[manifest], chance, b"")
+            )
+        elif (
+            self.target.signs
+        ):  # of two checkpoints only the last one is looked at, as long as it is whole
+            made.told = not path.parent.name.isdecimal() or path.parent == max(
+                path.parent.parent.glob("[0-9]*")
+            )
         return made
 
     def put_back(self, made: Damage) -> None:
@@ -342,9 +442,14 @@ class Work:
         finally:
             self.put_back(made)
         if made.told and verdict == "answered" and not seed.refused:
-            same, checkpoints = found == self.known[made.seed], self.target.attempt is open_checkpoint
+            same, checkpoints = (
+                found == self.known[made.seed],
+                self.target.attempt is open_checkpoint,
+            )
             if same if checkpoints and made.data != seed.files[made.file] else not same:
-                raise Failure(f"damage in {made.file}, which a checksum tells, was read as if it were whole")
+                raise Failure(
+                    f"damage in {made.file}, which a checksum tells, was read as if it were whole"
+                )
         return verdict
 
 
@@ -379,7 +484,9 @@ def judged(target: Target, place: Path, seed: Seed) -> tuple[str, str | None]:
     names = {Path(name).name for name in seed.files} | {place.name}
     try:
         found = target.attempt(place, seed)
-        names = set()  # what is wrong with an input is another matter than what is wrong with a file
+        names = (
+            set()
+        )  # what is wrong with an input is another matter than what is wrong with a file
         return "answered", found() if callable(found) else found
     except Mistake as mistake:
         check_sentence(str(mistake), names)
@@ -400,7 +507,9 @@ class Stand:
             path.write_bytes(bytes(size))
         with open(path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), size)
-        self.numbers = memoryview(self.map).cast("q")  # target, number, memory when warm, most memory; then the figures
+        self.numbers = memoryview(self.map).cast(
+            "q"
+        )  # target, number, memory when warm, most memory; then the figures
 
     def of(self, target: int) -> dict[str, int]:
         start = 4 + len(self.FIGURES) * target
@@ -419,7 +528,11 @@ def work(folder: Path) -> None:
     """All inputs of the plan, in turn; what fails is written down, a line of JSON each."""
     faulthandler.enable()
     warnings.simplefilter("ignore")
-    plan, stand, order = json.loads((folder / "plan").read_text()), Stand(folder / "stand"), list(TARGETS)
+    plan, stand, order = (
+        json.loads((folder / "plan").read_text()),
+        Stand(folder / "stand"),
+        list(TARGETS),
+    )
     os.dup2(os.open(folder / "stdout", os.O_RDWR | os.O_CREAT | os.O_TRUNC), 1)
     sys.stdout.reconfigure(write_through=True)
     ready = {name: Work(name, folder) for name, _, _ in plan}
@@ -435,10 +548,14 @@ def work(folder: Path) -> None:
                 stand.numbers[1] = number
                 verdict, failure, spent = attempted(ready[name], number)
                 if failure:
-                    failures.write(json.dumps({"target": name, "number": number, "failure": failure}) + "\n")
+                    failures.write(
+                        json.dumps({"target": name, "number": number, "failure": failure}) + "\n"
+                    )
                     failures.flush()
                 stand.add(at, verdict, number, spent)
-            stand.numbers[3] = max(stand.numbers[3], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+            stand.numbers[3] = max(
+                stand.numbers[3], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            )
 
 
 def attempted(doing: Work, number: int) -> tuple[str, str, int]:
@@ -479,7 +596,9 @@ def where(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "wenmai" in Path(frame.filename).parts] or frames
     last = own[-2:] + ([frames[-1]] if frames[-1] is not own[-1] else [])
-    return " ← ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(last))
+    return " ← ".join(
+        f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(last)
+    )
 
 
 # The parent
@@ -498,7 +617,10 @@ def plans(counts: dict[str, int], start: int, workers: int) -> list[list[tuple[s
     """Every worker gets an equal part of every target."""
     made = []
     for worker in range(workers):
-        cuts = {name: [count * part // workers for part in (worker, worker + 1)] for name, count in counts.items()}
+        cuts = {
+            name: [count * part // workers for part in (worker, worker + 1)]
+            for name, count in counts.items()
+        }
         made.append([(name, start + a, start + b) for name, (a, b) in cuts.items() if a < b])
     return made
 
@@ -506,9 +628,13 @@ def plans(counts: dict[str, int], start: int, workers: int) -> list[list[tuple[s
 def fuzz(inputs: int, workers: int = 1, start: int = 0, names: list[str] | None = None) -> dict:
     """Figures of every target, failures (target, number, failure), seconds, bytes of memory that were taken."""
     began, memory, crew = time.perf_counter(), Path("/dev/shm"), []
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=memory if os.access(memory, os.W_OK) else None))
+    folder = Path(
+        tempfile.mkdtemp(prefix="fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
+    )
     try:
-        for number, plan in enumerate(plans(shares(inputs, names or list(TARGETS)), start, workers)):
+        for number, plan in enumerate(
+            plans(shares(inputs, names or list(TARGETS)), start, workers)
+        ):
             crew.append(Crew(plan, folder / f"{number}"))
         while not all([member.finished() for member in crew]):
             time.sleep(0.1)
@@ -516,13 +642,21 @@ def fuzz(inputs: int, workers: int = 1, start: int = 0, names: list[str] | None 
         for at, name in enumerate(TARGETS):
             parts = [member.stand.of(at) for member in crew]
             slowest = max(parts, key=lambda part: part["slowest"])
-            figures[name] = {key: sum(part[key] for part in parts) for key in ("inputs", "answered", "refused")}
-            figures[name] |= {"slowest": slowest["slowest"] / 1e9, "slowest_number": slowest["slowest_number"]}
-        return {"targets": {name: found for name, found in figures.items() if found["inputs"]},
-                "failures": [failure for member in crew for failure in member.failures()],
-                "seconds": time.perf_counter() - began,
-                "grown": max(member.stand.numbers[3] - member.stand.numbers[2] for member in crew) << 10,
-                "most": max(member.stand.numbers[3] for member in crew) << 10}  # fmt: skip
+            figures[name] = {
+                key: sum(part[key] for part in parts) for key in ("inputs", "answered", "refused")
+            }
+            figures[name] |= {
+                "slowest": slowest["slowest"] / 1e9,
+                "slowest_number": slowest["slowest_number"],
+            }
+        return {
+            "targets": {name: found for name, found in figures.items() if found["inputs"]},
+            "failures": [failure for member in crew for failure in member.failures()],
+            "seconds": time.perf_counter() - began,
+            "grown": max(member.stand.numbers[3] - member.stand.numbers[2] for member in crew)
+            << 10,
+            "most": max(member.stand.numbers[3] for member in crew) << 10,
+        }
     finally:
         for member in crew:
             member.stop()
@@ -542,7 +676,9 @@ class Crew:
         self.stand.numbers[1] = -1
         with open(self.folder / "stderr", "wb") as said:
             command = [sys.executable, __file__, "--worker", str(self.folder)]
-            self.process = subprocess.Popen(command, stderr=said, stdout=subprocess.DEVNULL, env=os.environ | FEW_ADDRESSES)
+            self.process = subprocess.Popen(
+                command, stderr=said, stdout=subprocess.DEVNULL, env=os.environ | FEW_ADDRESSES
+            )
         self.seen, self.moved = None, time.monotonic()
 
     def finished(self) -> bool:
@@ -561,8 +697,18 @@ class Crew:
         if now[1] < 0:
             raise RuntimeError(f"a worker ended ({status}) before its first input:\n{said}")
         name = list(TARGETS)[now[0]]
-        told = [line.strip() for line in said.splitlines() if line.strip().startswith("File") or "panicked" in line][:3]
-        self.deaths.append({"target": name, "number": now[1], "failure": f"the worker died ({status}): {'; '.join(told)}"})
+        told = [
+            line.strip()
+            for line in said.splitlines()
+            if line.strip().startswith("File") or "panicked" in line
+        ][:3]
+        self.deaths.append(
+            {
+                "target": name,
+                "number": now[1],
+                "failure": f"the worker died ({status}): {'; '.join(told)}",
+            }
+        )
         self.stand.add(now[0], "", now[1], 0)
         at = [name for name, _, _ in self.plan].index(name)
         self.plan = [(name, now[1] + 1, self.plan[at][2]), *self.plan[at + 1 :]]
@@ -580,15 +726,26 @@ class Crew:
 
 
 def table(found: dict) -> str:
-    lines = [f"{'target':22}{'inputs':>10}{'answered':>10}{'refused':>10}{'slowest, s':>12}  number"]
+    lines = [
+        f"{'target':22}{'inputs':>10}{'answered':>10}{'refused':>10}{'slowest, s':>12}  number"
+    ]
     for name, figures in found["targets"].items():
-        lines.append(f"{name:22}{figures['inputs']:>10,}{figures['answered']:>10,}{figures['refused']:>10,}"
-                     f"{figures['slowest']:>12.3f}  {figures['slowest_number']}")  # fmt: skip
-    total = {key: sum(figures[key] for figures in found["targets"].values()) for key in ("inputs", "answered", "refused")}
-    lines.append(f"{'all':22}{total['inputs']:>10,}{total['answered']:>10,}{total['refused']:>10,}"
-                 f"{max(figures['slowest'] for figures in found['targets'].values()):>12.3f}")  # fmt: skip
-    lines.append(f"{found['seconds']:.0f} s; memory grew by {found['grown'] >> 20} MB to {found['most'] >> 20} MB at the most "
-                 f"(growth allowed: {MEMORY >> 20} MB); {len(found['failures'])} failures")  # fmt: skip
+        lines.append(
+            f"{name:22}{figures['inputs']:>10,}{figures['answered']:>10,}{figures['refused']:>10,}"
+            f"{figures['slowest']:>12.3f}  {figures['slowest_number']}"
+        )
+    total = {
+        key: sum(figures[key] for figures in found["targets"].values())
+        for key in ("inputs", "answered", "refused")
+    }
+    lines.append(
+        f"{'all':22}{total['inputs']:>10,}{total['answered']:>10,}{total['refused']:>10,}"
+        f"{max(figures['slowest'] for figures in found['targets'].values()):>12.3f}"
+    )
+    lines.append(
+        f"{found['seconds']:.0f} s; memory grew by {found['grown'] >> 20} MB to {found['most'] >> 20} MB at the most "
+        f"(growth allowed: {MEMORY >> 20} MB); {len(found['failures'])} failures"
+    )
     return "\n".join(lines)
 
 
@@ -601,7 +758,9 @@ def told(failures: list[dict]) -> str:
     lines = []
     for same in sorted(kinds.values(), key=len, reverse=True):
         lines.append(f"{len(same)} × {same[0]['failure']}")
-        lines += [f"      python tests/fuzzing.py {one['target']} {one['number']}" for one in same[:3]]
+        lines += [
+            f"      python tests/fuzzing.py {one['target']} {one['number']}" for one in same[:3]
+        ]
     return "\n".join(lines)
 
 
@@ -611,18 +770,28 @@ def again(name: str, number: int) -> None:
     one = Work(name, Path(tempfile.mkdtemp(prefix="fuzz-")))
     made = one.put(number)
     place, seed = one.places[made.seed], one.seeds[made.seed]
-    print(f"{place / made.file}: {'missing' if made.data is None else made.data[:300]}", file=sys.stderr)
+    print(
+        f"{place / made.file}: {'missing' if made.data is None else made.data[:300]}",
+        file=sys.stderr,
+    )
     began = time.process_time()
     print(*judged(one.target, place, seed), f"{time.process_time() - began:.3f} s", sep="\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("target", nargs="?", choices=TARGETS)
     parser.add_argument("number", nargs="?", type=int)
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--start", type=int, default=0, help="the number of the first input: other inputs than before")
+    parser.add_argument(
+        "--start",
+        type=int,
+        default=0,
+        help="the number of the first input: other inputs than before",
+    )
     parser.add_argument("--targets", action="store_true")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -633,7 +802,9 @@ def main() -> None:
     elif given.number is not None:
         again(given.target, given.number)
     else:
-        found = fuzz(given.inputs, given.workers, given.start, [given.target] if given.target else None)
+        found = fuzz(
+            given.inputs, given.workers, given.start, [given.target] if given.target else None
+        )
         print(table(found), told(found["failures"]), sep="\n")
         sys.exit(bool(found["failures"]))
 

@@ -11,22 +11,114 @@ from copy import deepcopy
 
 Chance = random.Random
 NUMBERS = [
-    b"-1", b"0", b"1", b"255", b"65536", b"2147483648", b"4294967295", b"9223372036854775808", b"1e308", b"-1e400", b"NaN",
-    b"Infinity", b"1.5", b"9" * 400, b"9" * 5000, b"0x10", b"1e-400", "１２".encode(),
-]  # fmt: skip
+    b"-1",
+    b"0",
+    b"1",
+    b"255",
+    b"65536",
+    b"2147483648",
+    b"4294967295",
+    b"9223372036854775808",
+    b"1e308",
+    b"-1e400",
+    b"NaN",
+    b"Infinity",
+    b"1.5",
+    b"9" * 400,
+    b"9" * 5000,
+    b"0x10",
+    b"1e-400",
+    "１２".encode(),
+]
 BYTES = [
-    b"\0", b'"', b'""', b"'", b",", b";", b"\t", b"\r", b"\n", b"\r\n", b"\n\n", b"\\", b"{", b"}", b"[", b"]", b":", b"#", b" ",
-    b"\xff", b"\xfe", b"\x80", b"\x1b[31m", b"\x7f", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b", b"\xed\xa0\x80", b"\\ud800",
-    b"null", b"true", "脉".encode(), "文".encode("gb18030"), "\u2028".encode(), "\x85".encode(), "𠮷".encode(), b"-DOCSTART-",
-    b"O", b"B-", b"1-2", b"\x84\x31\xa4\x37", b"a" * 300, b'"' * 50,
-]  # fmt: skip
+    b"\0",
+    b'"',
+    b'""',
+    b"'",
+    b",",
+    b";",
+    b"\t",
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\n\n",
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b"#",
+    b" ",
+    b"\xff",
+    b"\xfe",
+    b"\x80",
+    b"\x1b[31m",
+    b"\x7f",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\x1f\x8b",
+    b"\xed\xa0\x80",
+    b"\\ud800",
+    b"null",
+    b"true",
+    "脉".encode(),
+    "文".encode("gb18030"),
+    "\u2028".encode(),
+    "\x85".encode(),
+    "𠮷".encode(),
+    b"-DOCSTART-",
+    b"O",
+    b"B-",
+    b"1-2",
+    b"\x84\x31\xa4\x37",
+    b"a" * 300,
+    b'"' * 50,
+]
 DIGITS = re.compile(rb"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 VALUES = [
-    None, True, False, 0, -1, 1, 2**31, 2**63, 10**400, 1e308, float("nan"), float("inf"), -0.5, "", "x", "0", "\ud800", "\0",
-    "\x1b[31m\n", "文", [], {}, [[]], [0, "x"], {"x": 0}, ["a"] * 3, [1, 2, 3], "a" * 5000, "@deep", "@digits",
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    10**400,
+    1e308,
+    float("nan"),
+    float("inf"),
+    -0.5,
+    "",
+    "x",
+    "0",
+    "\ud800",
+    "\0",
+    "\x1b[31m\n",
+    "文",
+    [],
+    {},
+    [[]],
+    [0, "x"],
+    {"x": 0},
+    ["a"] * 3,
+    [1, 2, 3],
+    "a" * 5000,
+    "@deep",
+    "@digits",
+]
 SIZES = [0, 1, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 1]
-FORMS = [b"(3, -2)", b"(6,)", b"()", b"(2147483648, 2147483648)", b"(3, 2, 1)", b"(0, 2)", b"(3, 0)", b"(" * 300 + b")" * 300]
+FORMS = [
+    b"(3, -2)",
+    b"(6,)",
+    b"()",
+    b"(2147483648, 2147483648)",
+    b"(3, 2, 1)",
+    b"(0, 2)",
+    b"(3, 0)",
+    b"(" * 300 + b")" * 300,
+]
 
 
 def disturbed(data: bytes, chance: Chance, other: bytes) -> bytes:
@@ -83,7 +175,9 @@ def disturbed_json(data: bytes, chance: Chance, other: bytes) -> bytes:
             case 3:
                 del holder[key]
             case 4 if isinstance(holder, dict):
-                holder[chance.choice((key + "x", key.upper(), "", "\ud800", "label", "kind", "data"))] = holder.pop(key)
+                holder[
+                    chance.choice((key + "x", key.upper(), "", "\ud800", "label", "kind", "data"))
+                ] = holder.pop(key)
             case 4 | 5 if isinstance(holder, list):
                 holder.insert(chance.randrange(len(holder) + 1), deepcopy(holder[key]))
             case 5:
@@ -94,10 +188,14 @@ def disturbed_json(data: bytes, chance: Chance, other: bytes) -> bytes:
                     holder[key], there[name] = there[name], holder[key]
             case _:
                 if isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
-                    holder[key] = chance.choice((-1, 0, 2**31, 2**63, 1e308, holder[key] + 1, -holder[key]))
+                    holder[key] = chance.choice(
+                        (-1, 0, 2**31, 2**63, 1e308, holder[key] + 1, -holder[key])
+                    )
                 else:
                     holder[key] = other_value(chance)
-    text = json.dumps(root, ensure_ascii=chance.random() < 0.5, indent=chance.choice((None, None, 1)))
+    text = json.dumps(
+        root, ensure_ascii=chance.random() < 0.5, indent=chance.choice((None, None, 1))
+    )
     text = text.replace("@twice", "").replace('"@digits"', "7" * 6000)
     depth = chance.choice((50, 900, 30_000))
     return text.replace('"@deep"', "[" * depth + "]" * depth).encode("utf-8", "surrogatepass")
@@ -106,7 +204,13 @@ def disturbed_json(data: bytes, chance: Chance, other: bytes) -> bytes:
 def _places(value, most: int, found: list | None = None) -> list[tuple]:
     """(holder, key) of everything inside; of a long list some are enough."""
     found = [] if found is None else found
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    keys = (
+        list(value)
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
+    )
     for key in keys:
         if len(found) >= most:
             break
@@ -137,12 +241,16 @@ def disturbed_csv(data: bytes, chance: Chance, other: bytes) -> bytes:
     return b"".join(marks)
 
 
-def disturbed_sizes(data: bytes, chance: Chance, other: bytes, places: tuple[int, ...], form: str) -> bytes:
+def disturbed_sizes(
+    data: bytes, chance: Chance, other: bytes, places: tuple[int, ...], form: str
+) -> bytes:
     made = bytearray(data)
     for at in chance.sample(places, min(len(places), chance.choice((1, 1, 2, 9)))):
         most = 256 ** struct.calcsize(form) - 1
         if len(made) >= abs(at):
-            struct.pack_into(form, made, at % len(made), min(most, chance.choice((*SIZES, chance.randrange(64)))))
+            struct.pack_into(
+                form, made, at % len(made), min(most, chance.choice((*SIZES, chance.randrange(64))))
+            )
     return bytes(made)
 
 
@@ -160,11 +268,15 @@ def disturbed_safetensors(data: bytes, chance: Chance, other: bytes) -> bytes:
         case 1:
             header = json.loads(header)
             name = chance.choice([name for name in header if name != "__metadata__"])
-            kind = chance.choice(("F64", "F32", "F16", "BF16", "I64", "I32", "U8", "BOOL", "I16", "U64", "F8_E4M3"))
+            kind = chance.choice(
+                ("F64", "F32", "F16", "BF16", "I64", "I32", "U8", "BOOL", "I16", "U64", "F8_E4M3")
+            )
             header[name]["dtype"] = kind
             if chance.random() < 0.5:
                 shape = header[name]["shape"]
-                header[name]["shape"] = chance.choice(([], [0], shape[::-1], [2**40, 0], [*shape, 1]))
+                header[name]["shape"] = chance.choice(
+                    ([], [0], shape[::-1], [2**40, 0], [*shape, 1])
+                )
             return packed_tensors(json.dumps(header).encode(), body)
         case 2:  # one array whole, but of another size or kind
             from safetensors.numpy import load, save
@@ -174,7 +286,13 @@ def disturbed_safetensors(data: bytes, chance: Chance, other: bytes) -> bytes:
             array = arrays.pop(name)
             change = chance.randrange(6)
             if change < 5:
-                arrays[name] = (array[:-1], array.T.copy(), array.astype("float64"), array[None], array * 0 - 1)[change]
+                arrays[name] = (
+                    array[:-1],
+                    array.T.copy(),
+                    array.astype("float64"),
+                    array[None],
+                    array * 0 - 1,
+                )[change]
             return save(arrays)
     return packed_tensors(disturbed_json(header, chance, other), body)
 
@@ -209,11 +327,29 @@ def disturbed_png(data: bytes, chance: Chance, other: bytes) -> bytes:
     elif kind == b"IDAT" and chance.random() < 0.5:
         body = zlib.compress(disturbed(zlib.decompress(body), chance, b""), 1)
     elif chance.random() < 0.2:
-        kind = chance.choice((b"IHDR", b"PLTE", b"IDAT", b"tRNS", b"iCCP", b"eXIf", b"zTXt", b"tEXt", b"acTL", b"gAMA", b"pHYs"))
+        kind = chance.choice(
+            (
+                b"IHDR",
+                b"PLTE",
+                b"IDAT",
+                b"tRNS",
+                b"iCCP",
+                b"eXIf",
+                b"zTXt",
+                b"tEXt",
+                b"acTL",
+                b"gAMA",
+                b"pHYs",
+            )
+        )
     else:
         body = disturbed(body, chance, b"")
-    pieces[which : which + 1] = chance.choice(([(kind, body)], [(kind, body)], [(kind, body)] * 2, []))
-    chunks = (struct.pack(">I", len(b)) + k + b + struct.pack(">I", zlib.crc32(k + b)) for k, b in pieces)
+    pieces[which : which + 1] = chance.choice(
+        ([(kind, body)], [(kind, body)], [(kind, body)] * 2, [])
+    )
+    chunks = (
+        struct.pack(">I", len(b)) + k + b + struct.pack(">I", zlib.crc32(k + b)) for k, b in pieces
+    )
     return data[:8] + b"".join(chunks)
 
 
@@ -230,7 +366,12 @@ def disturbed_npy(data: bytes, chance: Chance, other: bytes) -> bytes:
     header = data[start:end]
     if chance.random() < 0.5:
         kind = chance.choice((b"O", b"S4", b"U1", b"c8", b"V4", b"i4", b"M8[s]", b"b1"))
-        changes = (b"(3, 2)", chance.choice(FORMS)), (b"f4", kind), (b"False", b"True"), (b"'shape'", b"'shade'")
+        changes = (
+            (b"(3, 2)", chance.choice(FORMS)),
+            (b"f4", kind),
+            (b"False", b"True"),
+            (b"'shape'", b"'shade'"),
+        )
         header = header.replace(*chance.choice(changes))
     else:
         header = disturbed(header, chance, b"")
@@ -245,6 +386,14 @@ def cut(data: bytes, chance: Chance, other: bytes) -> bytes:
 
 
 KNOWING = {
-    "json": disturbed_json, "jsonl": disturbed_jsonl, "csv": disturbed_csv, "idx": disturbed_idx, "npy": disturbed_npy,
-    "safetensors": disturbed_safetensors, "parquet": disturbed_parquet, "png": disturbed_png, "jpg": disturbed_jpg, "bytes": cut,
-}  # fmt: skip
+    "json": disturbed_json,
+    "jsonl": disturbed_jsonl,
+    "csv": disturbed_csv,
+    "idx": disturbed_idx,
+    "npy": disturbed_npy,
+    "safetensors": disturbed_safetensors,
+    "parquet": disturbed_parquet,
+    "png": disturbed_png,
+    "jpg": disturbed_jpg,
+    "bytes": cut,
+}

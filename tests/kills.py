@@ -38,18 +38,56 @@ from wenmai.estimators import ESTIMATORS
 from wenmai.evaluation import compare
 from wenmai.training import checkpoints, folders, loop, run_folder
 
-SMALL = {"hidden": 16, "embed": 8, "width": 16, "heads": 2, "filters": 8, "steps": 60, "epochs": 12, "evaluations": 6,
-         "batch_tokens": 256}  # fmt: skip
-VARIANTS = [{}, {"dropout": 0.5}, {"search": "true"}, {"patience": 1}, {"precision": "bf16"}, {"optimizer": "sgd"},
-            {"averaged": "false"}, {"solver": "gradient"}, {"crf": "true"}, {"bidirectional": "true"}]  # fmt: skip
-FILE = {"classify": "films.csv", "tag": "tags.conll", "regress": "numbers.csv", "generate": "text.txt",
-        "compose": "films.csv", "translate": "pairs.tsv", "pretrain": "documents.txt", "answer": "questions.csv",
-        "choose": "choices.csv", "reply": "questions.csv", "transcribe": "said.csv"}  # fmt: skip
+SMALL = {
+    "hidden": 16,
+    "embed": 8,
+    "width": 16,
+    "heads": 2,
+    "filters": 8,
+    "steps": 60,
+    "epochs": 12,
+    "evaluations": 6,
+    "batch_tokens": 256,
+}
+VARIANTS = [
+    {},
+    {"dropout": 0.5},
+    {"search": "true"},
+    {"patience": 1},
+    {"precision": "bf16"},
+    {"optimizer": "sgd"},
+    {"averaged": "false"},
+    {"solver": "gradient"},
+    {"crf": "true"},
+    {"bidirectional": "true"},
+]
+FILE = {
+    "classify": "films.csv",
+    "tag": "tags.conll",
+    "regress": "numbers.csv",
+    "generate": "text.txt",
+    "compose": "films.csv",
+    "translate": "pairs.tsv",
+    "pretrain": "documents.txt",
+    "answer": "questions.csv",
+    "choose": "choices.csv",
+    "reply": "questions.csv",
+    "transcribe": "said.csv",
+}
 
 
-PLACES = {"loading": (training, "dataset_for"), "scoring": (loop.Training, "evaluated"), "saving": (run_folder, "save"),
-          "final evaluation": (training, "final_scores"), "replacing": (folders, "replace")}  # fmt: skip
-IN_COMPARE = {"a rung": (compare, "one_rung"), "measuring": (compare, "measured"), "summary": (compare, "summary")}
+PLACES = {
+    "loading": (training, "dataset_for"),
+    "scoring": (loop.Training, "evaluated"),
+    "saving": (run_folder, "save"),
+    "final evaluation": (training, "final_scores"),
+    "replacing": (folders, "replace"),
+}
+IN_COMPARE = {
+    "a rung": (compare, "one_rung"),
+    "measuring": (compare, "measured"),
+    "summary": (compare, "summary"),
+}
 SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 SHORT = 0.05  # seconds after a place was come to
 
@@ -75,24 +113,40 @@ class Blow(NamedTuple):
 
 def blow(chance: random.Random, places: dict) -> tuple[str, Blow]:
     name = chance.choice(list(places))
-    return name, Blow(*places[name], chance.choice([1, 1, 2, 3]), chance.uniform(0, SHORT), chance.choice(SIGNALS))
+    return name, Blow(
+        *places[name], chance.choice([1, 1, 2, 3]), chance.uniform(0, SHORT), chance.choice(SIGNALS)
+    )
 
 
 def write_data(place: Path) -> None:
     generator = np.random.default_rng(0)
     words = {"pos": ["good", "warm", "fine"], "neg": ["bad", "cold", "dull"]}
-    films = "".join(f"{' '.join(generator.choice([*words[label], 'a', 'film', 'the'], 6))} {n},{label}\n"
-                    for n, label in enumerate(["pos", "neg"] * 150))  # fmt: skip
+    films = "".join(
+        f"{' '.join(generator.choice([*words[label], 'a', 'film', 'the'], 6))} {n},{label}\n"
+        for n, label in enumerate(["pos", "neg"] * 150)
+    )
     (place / "films.csv").write_text("text,label\n" + films)
     known = [*words["pos"], *words["neg"]]
-    (place / "text.txt").write_text("".join(f"{' '.join(generator.choice(known, 7))}\n" for _ in range(300)))
-    lines = [" ".join(generator.choice(known, 7)) + ("\n" if n % 4 == 3 else "") for n in range(300)]
+    (place / "text.txt").write_text(
+        "".join(f"{' '.join(generator.choice(known, 7))}\n" for _ in range(300))
+    )
+    lines = [
+        " ".join(generator.choice(known, 7)) + ("\n" if n % 4 == 3 else "") for n in range(300)
+    ]
     (place / "documents.txt").write_text("\n".join(lines) + "\n")
-    pairs = "".join(f"{' '.join(row)} {n}\t{' '.join(row[::-1])}\n" for n, row in enumerate(generator.choice(known, (200, 3))))
+    pairs = "".join(
+        f"{' '.join(row)} {n}\t{' '.join(row[::-1])}\n"
+        for n, row in enumerate(generator.choice(known, (200, 3)))
+    )
     (place / "pairs.tsv").write_text("source\ttarget\n" + pairs)
-    tags = "".join(f"the\tO\n{generator.choice(words['pos'])}\tB-A\nend{n}\tI-A\n.\tO\n\n" for n in range(150))
+    tags = "".join(
+        f"the\tO\n{generator.choice(words['pos'])}\tB-A\nend{n}\tI-A\n.\tO\n\n" for n in range(150)
+    )
     (place / "tags.conll").write_text(tags)
-    asked = "".join(f"{' '.join(row)} {n},which {row[0]}?,{row[1]}\n" for n, row in enumerate(generator.choice(known, (200, 4))))
+    asked = "".join(
+        f"{' '.join(row)} {n},which {row[0]}?,{row[1]}\n"
+        for n, row in enumerate(generator.choice(known, (200, 4)))
+    )
     (place / "questions.csv").write_text("context,question,answer\n" + asked)
     rows = enumerate(generator.choice(known, (200, 4)))
     chosen = "".join(f"{' '.join(row)} {n},which?,{row[0]}|no,{row[0]}\n" for n, row in rows)
@@ -101,7 +155,10 @@ def write_data(place: Path) -> None:
     lines = (f"{a:.4f},{b:.4f},{c:.4f},{1 / (1 + np.exp(-a + b)):.6f}\n" for a, b, c in x)
     (place / "numbers.csv").write_text("a,b,c,target\n" + "".join(lines))
     rows = generator.choice(known, (300, 5))
-    rated = (f"{' '.join(row)} {n},{sum(word in words['pos'] for word in row)}\n" for n, row in enumerate(rows))
+    rated = (
+        f"{' '.join(row)} {n},{sum(word in words['pos'] for word in row)}\n"
+        for n, row in enumerate(rows)
+    )
     (place / "rated.csv").write_text("text,target\n" + "".join(rated))
     said = []
     for n, letters in enumerate(generator.choice(list("abc"), (40, 2))):  # a tone for a letter
@@ -122,8 +179,11 @@ def cases() -> list[tuple[str, str, dict]]:
     for rung in RUNGS.values():
         for task in rung.tasks:
             known = ESTIMATORS[task](rung.name).get_params()
-            found += [(rung.name, task, variant) for variant in VARIANTS if variant.keys() <= known.keys()
-                      and (rung.tunes or "search" not in variant)]  # fmt: skip
+            found += [
+                (rung.name, task, variant)
+                for variant in VARIANTS
+                if variant.keys() <= known.keys() and (rung.tunes or "search" not in variant)
+            ]
     return found
 
 
@@ -132,7 +192,9 @@ def command(case: tuple[str, str, dict], place: Path, out: Path) -> list[str]:
     known = ESTIMATORS[task](rung).get_params()
     file = file_for(rung, task)
     idle = {"embed"} if file == "numbers.csv" else set()  # of numbers
-    options = {name: value for name, value in SMALL.items() if name in known and name not in idle} | variant
+    options = {
+        name: value for name, value in SMALL.items() if name in known and name not in idle
+    } | variant
     settings = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
     return ["train", rung, str(place / file), "--task", task, "--out", str(out), *settings]
 
@@ -147,7 +209,9 @@ def start(words: list[str], often: bool, log: Path, blow: Blow | None = None) ->
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1), os.dup2(file, 2)
     # after every step, so that most kills fall into the writing of one; or now and then
-    loop.HEARTBEAT, checkpoints.OFTEN, checkpoints.SHARE = (-1.0, -1.0, 0) if often else (0.02, 0.05, 0)
+    loop.HEARTBEAT, checkpoints.OFTEN, checkpoints.SHARE = (
+        (-1.0, -1.0, 0) if often else (0.02, 0.05, 0)
+    )
     sys.argv, status = ["wenmai", *words], 0
     try:
         main()
@@ -166,7 +230,12 @@ def warm_up(place: Path) -> None:
     """What every training would load by itself (what an optimizer brings with it alone takes two seconds of the processor), and
     compile, is loaded once: kills fall into training, not into imports."""
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-        for case in (("mlp", "classify", {}), ("softmax", "classify", {}), ("perceptron", "tag", {}), ("ngram", "generate", {})):
+        for case in (
+            ("mlp", "classify", {}),
+            ("softmax", "classify", {}),
+            ("perceptron", "tag", {}),
+            ("ngram", "generate", {}),
+        ):
             sys.argv = ["wenmai", *command(case, place, place / "warm")]
             try:
                 main()
@@ -191,19 +260,32 @@ def told(run: Path) -> tuple:
     """All that must be the same."""
     folders.check(run)
     about = json.loads((run / "run.json").read_text())
-    lines = [json.loads(line) | {"seconds": 0} for line in (run / "progress.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) | {"seconds": 0}
+        for line in (run / "progress.jsonl").read_text().splitlines()
+    ]
     names = sorted(path.name for path in run.iterdir())
-    return (run / "weights.safetensors").read_bytes(), about["scores"], about["options"], lines, names
+    return (
+        (run / "weights.safetensors").read_bytes(),
+        about["scores"],
+        about["options"],
+        lines,
+        names,
+    )
 
 
 def unbegun(log: Path) -> bool:
-    return any(said in log.read_text() for said in ("is not there", "holds no training that was stopped"))
+    return any(
+        said in log.read_text() for said in ("is not there", "holds no training that was stopped")
+    )
 
 
 def stopped(child: int, blow: Blow, log: Path) -> tuple[int, bool]:
     """(how it ended, whether that is what the blow should come to)"""
     status, number = ended(child), blow.number
-    honest = status in (-number, 128 + number) and (number == signal.SIGKILL or status == -number or "stopped" in log.read_text())
+    honest = status in (-number, 128 + number) and (
+        number == signal.SIGKILL or status == -number or "stopped" in log.read_text()
+    )
     return status, honest
 
 
@@ -252,16 +334,27 @@ def one_training(case, place: Path, chance: random.Random, kills: int) -> tuple[
     names = ("weights", "scores", "options", "progress", "files")
     wrong = [name for name, one, other in zip(names, told(run), told(whole)) if one != other]
     left = left_in(place)
-    return fell, [f"{case} after {dict(fell)}: {wrong} differ, {left} are left"] if wrong or left else []
+    return fell, [
+        f"{case} after {dict(fell)}: {wrong} differ, {left} are left"
+    ] if wrong or left else []
 
 
 def left_in(place: Path) -> list[str]:
-    names = [path.name for path in place.iterdir() if path.name not in ("whole", "run", "log", "rated.csv", *FILE.values())]
+    names = [
+        path.name
+        for path in place.iterdir()
+        if path.name not in ("whole", "run", "log", "rated.csv", *FILE.values())
+    ]
     return [name for name in names if not name.endswith((".lock", ".wav"))]
 
 
-COMPARED = {"classify": ("softmax,perceptron,mlp", ("steps=20", "epochs=4", "hidden=8", "batch_tokens=256")),
-            "regress": ("linear,mlp", ("steps=20", "hidden=8", "batch_tokens=256"))}  # fmt: skip
+COMPARED = {
+    "classify": (
+        "softmax,perceptron,mlp",
+        ("steps=20", "epochs=4", "hidden=8", "batch_tokens=256"),
+    ),
+    "regress": ("linear,mlp", ("steps=20", "hidden=8", "batch_tokens=256")),
+}
 
 
 def one_comparison(place: Path, chance: random.Random, kills: int) -> tuple[Counter, list[str]]:
@@ -269,7 +362,17 @@ def one_comparison(place: Path, chance: random.Random, kills: int) -> tuple[Coun
     task, log, fell, before = chance.choice(list(COMPARED)), place / "log", Counter(), {}
     rungs, settings = COMPARED[task]
     settings = [word for setting in settings for word in ("--set", setting)]
-    begin = ["compare", str(place / FILE[task]), "--minutes", "1", "--rungs", rungs, *settings, "--out", "report"]
+    begin = [
+        "compare",
+        str(place / FILE[task]),
+        "--minutes",
+        "1",
+        "--rungs",
+        rungs,
+        *settings,
+        "--out",
+        "report",
+    ]
     for name in ("whole", "run"):
         shutil.rmtree(place / name, ignore_errors=True)
         (place / name).mkdir()
@@ -281,18 +384,26 @@ def one_comparison(place: Path, chance: random.Random, kills: int) -> tuple[Coun
         words = begin
         for _ in range(4 * kills + 4):
             where, struck = blow(chance, PLACES | IN_COMPARE)
-            status, honest = stopped(start(words, False, log, struck if fell.total() < kills else None), struck, log)
-            kept = {path.parent.name: path.read_bytes() for path in Path("runs").glob("*/manifest.json")}
+            status, honest = stopped(
+                start(words, False, log, struck if fell.total() < kills else None), struck, log
+            )
+            kept = {
+                path.parent.name: path.read_bytes() for path in Path("runs").glob("*/manifest.json")
+            }
             if again := [name for name, manifest in before.items() if kept.get(name) != manifest]:
                 return fell, [f"compare {task} after {dict(fell)}: {again} were trained again"]
             done = [path.parent.name for path in Path("report/unfinished").glob("[a-z]*/row.json")]
-            before = {name: manifest for name, manifest in kept.items() if name.split("-")[-1] in done}
+            before = {
+                name: manifest for name, manifest in kept.items() if name.split("-")[-1] in done
+            }
             if honest:
                 fell[f"compare: {where}"] += 1
             elif status == 0:
                 break
             else:
-                return fell, [f"compare {task} after {dict(fell)}, status {status}: {log.read_text()[-400:]}"]
+                return fell, [
+                    f"compare {task} after {dict(fell)}, status {status}: {log.read_text()[-400:]}"
+                ]
             unfinished = Path("report/unfinished/start").is_dir()
             if Path("report/report.json").exists() and not unfinished:
                 break
@@ -301,7 +412,9 @@ def one_comparison(place: Path, chance: random.Random, kills: int) -> tuple[Coun
             return fell, [f"compare {task}: does not come to its end, {log.read_text()[-400:]}"]
         one, other = (compared(place / name / "report") for name in ("whole", "run"))
         left = [name for name in left_in(place / "run") if name not in ("runs", "report")]
-        return fell, [f"compare {task} after {dict(fell)}: {one} became {other}, {left} are left"] if one != other or left else []
+        return fell, [
+            f"compare {task} after {dict(fell)}: {one} became {other}, {left} are left"
+        ] if one != other or left else []
     finally:
         os.chdir(place)
 
@@ -315,13 +428,18 @@ def kill(kills: int, seed: int) -> dict:
     chance, fell, wrong, rungs, trainings = random.Random(seed), Counter(), [], Counter(), 0
     began, order = time.monotonic(), cases()
     chance.shuffle(order)
-    memory = Path("/dev/shm")  # a process that is killed loses nothing that it wrote, and no disk is waited for
+    memory = Path(
+        "/dev/shm"
+    )  # a process that is killed loses nothing that it wrote, and no disk is waited for
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         place = Path(folder)
         write_data(place)
         warm_up(place)
         while fell.total() < kills and len(wrong) < 10:
-            case, most = order[trainings % len(order)], min(2 if kills < 100 else 8, kills - fell.total())
+            case, most = (
+                order[trainings % len(order)],
+                min(2 if kills < 100 else 8, kills - fell.total()),
+            )
             if trainings % 10 == 9:
                 case, (where, differ) = ("compare",), one_comparison(place, chance, most)
             else:
@@ -329,8 +447,14 @@ def kill(kills: int, seed: int) -> dict:
             trainings, fell, wrong = trainings + 1, fell + where, wrong + differ
             rungs[case[0]] += where.total()
     seconds = round(time.monotonic() - began)
-    return {"kills": fell.total(), "trainings": trainings, "rungs": dict(rungs), "where": dict(fell), "wrong": wrong,
-            "seconds": seconds}  # fmt: skip
+    return {
+        "kills": fell.total(),
+        "trainings": trainings,
+        "rungs": dict(rungs),
+        "where": dict(fell),
+        "wrong": wrong,
+        "seconds": seconds,
+    }
 
 
 if __name__ == "__main__":

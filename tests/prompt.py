@@ -47,7 +47,13 @@ def cut_budgets() -> None:
         return replace(completed(self, network), steps=min(self.steps or UPDATES, UPDATES))
 
     TrainingOptions.completed = cut
-    climbing.POOL, climbing.FIRST, climbing.VALID, climbing.TEST, rows.SECONDS = 5000, 100, 50, 50, 0.0
+    climbing.POOL, climbing.FIRST, climbing.VALID, climbing.TEST, rows.SECONDS = (
+        5000,
+        100,
+        50,
+        50,
+        0.0,
+    )
 
 
 def cut_rows() -> None:
@@ -64,7 +70,9 @@ def fewer(load, task: str):
         chunk = load(**option)
         rows = PAIRS if task == "translate" else ROWS
         kept = slice(LINES) if task == "generate" else slice(None, None, max(1, len(chunk) // rows))
-        return Chunk({name: values[kept] for name, values in chunk.columns.items()}, chunk.lines[kept])
+        return Chunk(
+            {name: values[kept] for name, values in chunk.columns.items()}, chunk.lines[kept]
+        )
 
     return some
 
@@ -117,9 +125,15 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as folder, chdir(folder), open(os.devnull, "w") as nowhere:
         bring(Path(folder))
         with redirect_stdout(nowhere), redirect_stderr(nowhere):
-            for command in ("compare reviews.csv --rungs ngram,perceptron,softmax,gru", "compare phrases.tsv --task translate",
-                            "train lstm corpus.txt", "generate runs/corpus-lstm --tokens 3", "data digits", "data languages",
-                            "data entities"):  # fmt: skip
+            for command in (
+                "compare reviews.csv --rungs ngram,perceptron,softmax,gru",
+                "compare phrases.tsv --task translate",
+                "train lstm corpus.txt",
+                "generate runs/corpus-lstm --tokens 3",
+                "data digits",
+                "data languages",
+                "data entities",
+            ):
                 assert carry_out("wenmai", command.split()) == 0, command
 
 

@@ -23,8 +23,17 @@ from wenmai.locale.theirs import usage
 SOURCE = catalogue.SOURCE
 HOLD = ("note", "notes", "warning")  # variables and keywords that hold messages
 # functions that give messages
-RETURNS = ("notes", "inspect_targets", "learn", "detect", "says_no_task", "decoded", "stage_message", "shown_value",
-           "failure_notes")
+RETURNS = (
+    "notes",
+    "inspect_targets",
+    "learn",
+    "detect",
+    "says_no_task",
+    "decoded",
+    "stage_message",
+    "shown_value",
+    "failure_notes",
+)
 TELL = (*catalogue.TEMPLATES, "phrase", "plural")
 SAME = ("scikit-learn",)  # names, which are the same in Chinese
 
@@ -32,7 +41,9 @@ SAME = ("scikit-learn",)  # names, which are the same in Chinese
 def fields(template: str) -> list[str]:
     """The places of a template, as they are written: file, count:,"""
     parsed = string.Formatter().parse(template)
-    return sorted({f"{name}!{how or ''}:{spec}" for _, name, spec, how in parsed if name is not None})
+    return sorted(
+        {f"{name}!{how or ''}:{spec}" for _, name, spec, how in parsed if name is not None}
+    )
 
 
 # The catalogue
@@ -43,9 +54,12 @@ def entries(catalog) -> dict[tuple, object]:
 
 
 CODE, CHINESE = entries(catalogue.collected()), entries(catalogue.chinese())
-PAIRS = [(template, translated) for (_, ids), strings in CHINESE.items()
-         for template in (ids if isinstance(ids, tuple) else (ids,))
-         for translated in (strings if isinstance(strings, tuple) else (strings,))]  # fmt: skip
+PAIRS = [
+    (template, translated)
+    for (_, ids), strings in CHINESE.items()
+    for template in (ids if isinstance(ids, tuple) else (ids,))
+    for translated in (strings if isinstance(strings, tuple) else (strings,))
+]
 
 
 def test_the_catalogue_has_what_the_code_says():
@@ -64,7 +78,9 @@ def test_the_compiled_catalogue_is_that_of_the_source():
         found, made = (gettext.GNUTranslations(file)._catalog for file in (there, fresh))
     del found[""], made[""]  # which name the version of Babel
     assert found == made, "run make locale"
-    assert catalogue.written(catalogue.chinese()) == catalogue.CHINESE.read_bytes(), "run make locale"
+    assert catalogue.written(catalogue.chinese()) == catalogue.CHINESE.read_bytes(), (
+        "run make locale"
+    )
 
 
 def test_translations_have_the_same_places():
@@ -75,8 +91,12 @@ def test_translations_have_the_same_places():
 def test_translations_are_punctuated_as_chinese_is():
     for _, translated in PAIRS:
         prose = re.sub(r"--columns \S+", "", translated)
-        assert not re.search(r"[\u4e00-\u9fff] ?[,;:!?]|[,;:] ?[\u4e00-\u9fff]", prose), f"{translated}: ，；：are meant"
-        assert not re.search(r"[\u4e00-\u9fff][a-zA-Z0-9]|[a-zA-Z0-9][\u4e00-\u9fff]", prose), f"{translated}: a space lacks"
+        assert not re.search(r"[\u4e00-\u9fff] ?[,;:!?]|[,;:] ?[\u4e00-\u9fff]", prose), (
+            f"{translated}: ，；：are meant"
+        )
+        assert not re.search(r"[\u4e00-\u9fff][a-zA-Z0-9]|[a-zA-Z0-9][\u4e00-\u9fff]", prose), (
+            f"{translated}: a space lacks"
+        )
 
 
 # What the code says
@@ -88,12 +108,19 @@ def strings(node, scope=None) -> list[str]:
         case ast.Constant(value=str(text)):
             return [text]
         case ast.JoinedStr(values=values):
-            return ["".join(part.value if isinstance(part, ast.Constant) else "{}" for part in values)]
+            return [
+                "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in values)
+            ]
         case ast.BinOp(op=ast.Add() | ast.Mult(), left=left, right=right):
             return strings(left, scope) + strings(right, scope)
         case ast.IfExp(body=body, orelse=orelse):
             return strings(body, scope) + strings(orelse, scope)
-        case ast.BoolOp(values=values) | ast.List(elts=values) | ast.Tuple(elts=values) | ast.Dict(values=values):
+        case (
+            ast.BoolOp(values=values)
+            | ast.List(elts=values)
+            | ast.Tuple(elts=values)
+            | ast.Dict(values=values)
+        ):
             return [found for value in values for found in strings(value, scope)]
         case ast.ListComp(elt=value) | ast.GeneratorExp(elt=value) | ast.Starred(value=value):
             return strings(value, scope)
@@ -112,7 +139,9 @@ def assigned(name: str, scope) -> list[ast.expr]:
             pairs = [(target, statement.value)]
             if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
                 pairs = zip(target.elts, statement.value.elts)
-            found += [value for place, value in pairs if isinstance(place, ast.Name) and place.id == name]
+            found += [
+                value for place, value in pairs if isinstance(place, ast.Name) and place.id == name
+            ]
     return found
 
 
@@ -138,29 +167,47 @@ def wrong_in(path: Path) -> list[str]:
                 complain(node, "a template is one text, and its values are named")
             given = {word.arg for word in node.keywords}
             if isinstance(template, ast.Constant) and None not in given:
-                named = {name for _, name, _, _ in string.Formatter().parse(template.value) if name is not None}
+                named = {
+                    name
+                    for _, name, _, _ in string.Formatter().parse(template.value)
+                    if name is not None
+                }
                 if named != given:
                     complain(node, f"the places are {sorted(named)}, the values {sorted(given)}")
         for word in node.keywords:
             for text in strings(word.value, scope):
-                if has_words(text) and (" " in text or "{}" not in text) and not isinstance(word.value, ast.Subscript):
+                if (
+                    has_words(text)
+                    and (" " in text or "{}" not in text)
+                    and not isinstance(word.value, ast.Subscript)
+                ):
                     complain(node, f'{word.arg}="{text}" is no Message')
 
     def visit(node, scope):
         match node:
             case ast.FunctionDef():
                 scope = node
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[_, *_]) if name in TELL:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[_, *_]) if (
+                name in TELL
+            ):
                 message(node, name, scope)
-            case ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value]) if name in HOLD:
+            case ast.Call(
+                func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value]
+            ) if name in HOLD:
                 sentences(node, value, scope)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in HOLD and not isinstance(value, ast.Dict):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                name in HOLD and not isinstance(value, ast.Dict)
+            ):
                 sentences(node, value, scope)
-            case ast.AugAssign(target=ast.Name(id=name) | ast.Attribute(attr=name), value=value) if name.strip("_") in HOLD:
+            case ast.AugAssign(
+                target=ast.Name(id=name) | ast.Attribute(attr=name), value=value
+            ) if name.strip("_") in HOLD:
                 sentences(node, value, scope)
             case ast.Return(value=ast.Tuple(elts=[_, value])) if scope and scope.name in RETURNS:
                 sentences(node, value, scope)
-            case ast.Return(value=value) if scope and scope.name in RETURNS and value and not isinstance(value, ast.Tuple):
+            case ast.Return(value=value) if (
+                scope and scope.name in RETURNS and value and not isinstance(value, ast.Tuple)
+            ):
                 sentences(node, value, scope)
             case ast.Yield(value=ast.Tuple(elts=[_, value, _])):
                 sentences(node, value, scope)
@@ -195,15 +242,32 @@ def notes(self):
 
 def test_chinese_stands_in_the_catalogue_alone():
     """What is said of rungs, data sets and probes stands in their tables, and languages have names of their own."""
-    own = {"catalog.py", "__init__.py", "report_page.py", "inspection_page.py", "commands.py", "languages.py"}
+    own = {
+        "catalog.py",
+        "__init__.py",
+        "report_page.py",
+        "inspection_page.py",
+        "commands.py",
+        "languages.py",
+    }
     for path in sorted(SOURCE.rglob("*.py")):
         if path.name not in own and "builtin" not in path.parts:
             code = ast.parse(path.read_text("utf-8"))
-            owners = (node for node in ast.walk(code) if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)))
+            owners = (
+                node
+                for node in ast.walk(code)
+                if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
+            )
             documents = {id(node.body[0].value) for node in owners if ast.get_docstring(node)}
             for node in ast.walk(code):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
-                    assert not re.search(r"[\u4e00-\u9fff]{2}", node.value), f"{path}, line {node.lineno}: {node.value}"
+                if (
+                    isinstance(node, ast.Constant)
+                    and isinstance(node.value, str)
+                    and id(node) not in documents
+                ):
+                    assert not re.search(r"[\u4e00-\u9fff]{2}", node.value), (
+                        f"{path}, line {node.lineno}: {node.value}"
+                    )
 
 
 def test_every_help_has_its_chinese():
@@ -212,7 +276,9 @@ def test_every_help_has_its_chinese():
     from wenmai.cli.commands import app
 
     def helps(command):
-        below = [text for other in getattr(command, "commands", {}).values() for text in helps(other)]
+        below = [
+            text for other in getattr(command, "commands", {}).values() for text in helps(other)
+        ]
         return [command.help, *(option.help for option in command.params), *below]
 
     found = set(filter(None, helps(typer.main.get_command(app))))
@@ -225,13 +291,22 @@ def test_help_is_chinese(wenmai_cli, monkeypatch):
     assert "用同一份预算训练每一级；一张排行榜，一份报告，一个建议。" in wenmai_cli("--help").out
     help = wenmai_cli("train", "--help").out
     assert "种子相同，结果就相同。" in help
-    assert all(heading in help for heading in ("用法：", "参数：", "选项：", "显示这段说明。", "[默认：0"))
-    assert not re.search(r"Usage|Options:|Arguments:|default:|this message", help) and "命令：" in wenmai_cli("--help").out
+    assert all(
+        heading in help for heading in ("用法：", "参数：", "选项：", "显示这段说明。", "[默认：0")
+    )
+    assert (
+        not re.search(r"Usage|Options:|Arguments:|default:|this message", help)
+        and "命令：" in wenmai_cli("--help").out
+    )
 
 
 def test_what_typer_says_keeps_what_the_user_wrote():
     class Wrong:
-        option_name, possibilities, message = "--x", (), "Input should be greater than or equal to 1"
+        option_name, possibilities, message = (
+            "--x",
+            (),
+            "Input should be greater than or equal to 1",
+        )
 
         def __init__(self, sentence):
             self.sentence = sentence
@@ -248,22 +323,36 @@ def test_what_typer_says_keeps_what_the_user_wrote():
         "something that nobody knows": "something that nobody knows",
     }.items():
         told = usage(Wrong(sentence))
-        assert (told.english.rstrip("."), told.chinese.rstrip(".")) == (sentence.rstrip("."), chinese)
+        assert (told.english.rstrip("."), told.chinese.rstrip(".")) == (
+            sentence.rstrip("."),
+            chinese,
+        )
 
 
 def test_nothing_heavy_is_loaded():
     code = "import sys, wenmai.cli, wenmai.errors; print([m for m in ('torch', 'numpy', 'babel') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 # English that may stand in a Chinese sentence: what a user wrote, commands, and the words of other libraries
 LEFT = [
-    r"'(?:[^'\\]|\\.)*'", r'"[^"]*"', r"`[^`]*`", r"“[^”]*”",  # quoted
-    r"wenmai train (?:gru reviews\.csv|--resume \S+)", r"pip install \S+", r"--\w+ \S+",  # commands
-    r"wenmai:", r"[\w./-]+\.(?:csv|tsv|jsonl|json|txt|conll|png|gz|parquet|safetensors)",
+    r"'(?:[^'\\]|\\.)*'",
+    r'"[^"]*"',
+    r"`[^`]*`",
+    r"“[^”]*”",  # quoted
+    r"wenmai train (?:gru reviews\.csv|--resume \S+)",
+    r"pip install \S+",
+    r"--\w+ \S+",  # commands
+    r"wenmai:",
+    r"[\w./-]+\.(?:csv|tsv|jsonl|json|txt|conll|png|gz|parquet|safetensors)",
     r"（[^（）]*Error[^（）]*）",  # an exception of Python, as it says it
     r"（[^（）]*(?:arquet|safetensors|header)[^（）]*）",  # what pyarrow and safetensors say of a file
-]  # fmt: skip
+]
 
 
 def english_in(told: str) -> str:
@@ -283,9 +372,17 @@ def assert_chinese(ran):
 
 
 MORE = [
-    "compare", "predict", "compare a b c", "train --set", "train --json=3", "zzz", "--foo", "train softmax good.csv --seed 1.5",
-    "predict runs/softmax --file good.csv --out folder", "train softmax folder/" + "x" * 300,
-]  # fmt: skip
+    "compare",
+    "predict",
+    "compare a b c",
+    "train --set",
+    "train --json=3",
+    "zzz",
+    "--foo",
+    "train softmax good.csv --seed 1.5",
+    "predict runs/softmax --file good.csv --out folder",
+    "train softmax folder/" + "x" * 300,
+]
 
 
 @pytest.mark.parametrize("command", [*(command for command, _ in mistakes.MISTAKES), *MORE])
@@ -295,8 +392,17 @@ def test_a_mistake_is_one_chinese_sentence(wenmai_cli, monkeypatch, command):
     assert_chinese(wenmai_cli(*shlex.split(command)))
 
 
-@pytest.mark.parametrize(("name", "damage"), [row[:2] for row in mistakes.DAMAGE], ids=range(len(mistakes.DAMAGE)))
-def test_a_damaged_run_is_one_chinese_sentence(wenmai_cli, monkeypatch, folder, tmp_path, name, damage):  # noqa: F811
+@pytest.mark.parametrize(
+    ("name", "damage"), [row[:2] for row in mistakes.DAMAGE], ids=range(len(mistakes.DAMAGE))
+)
+def test_a_damaged_run_is_one_chinese_sentence(
+    wenmai_cli,
+    monkeypatch,
+    folder,  # noqa: F811
+    tmp_path,
+    name,
+    damage,
+):
     import shutil
 
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
@@ -313,7 +419,12 @@ def test_every_option_that_is_advised_exists():
     from wenmai.catalog import RUNGS
     from wenmai.estimators import ESTIMATORS
 
-    known = {option for rung in RUNGS.values() for task in rung.tasks for option in ESTIMATORS[task](rung.name).get_params()}
+    known = {
+        option
+        for rung in RUNGS.values()
+        for task in rung.tasks
+        for option in ESTIMATORS[task](rung.name).get_params()
+    }
     for template, translated in PAIRS:
         for text in (template, translated):
             advised = re.findall(r"--set (\w+)=", text) + re.findall(r"(?:or|或) (\w+)=…", text)

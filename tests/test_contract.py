@@ -29,16 +29,26 @@ from wenmai.training.progress import Snapshot
 LABELS = ["cold", "green", "loud"]
 WORDS = {"cold": "ice snow frost", "green": "leaf grass moss", "loud": "drum horn bell"}
 SMALL = {
-    "hidden": 8, "embed": 8, "width": 8, "heads": 2, "filters": 4, "widths": "2,3", "stages": 1, "patch": 2,
-    "steps": 5, "epochs": 2,
-}  # fmt: skip
+    "hidden": 8,
+    "embed": 8,
+    "width": 8,
+    "heads": 2,
+    "filters": 4,
+    "widths": "2,3",
+    "stages": 1,
+    "patch": 2,
+    "steps": 5,
+    "epochs": 2,
+}
 LONG = 80  # tokens of the longest text that a short one shares its batch with
 
 
 def a_text(label: str, generator) -> str:
     """Two to nine words, at least one of them its label's own."""
     own, other = WORDS[label].split(), ["the", "a", "very", "so", "it", "is"]
-    words = list(generator.choice(own, generator.integers(1, 3))) + list(generator.choice(other, generator.integers(1, 7)))
+    words = list(generator.choice(own, generator.integers(1, 3))) + list(
+        generator.choice(other, generator.integers(1, 7))
+    )
     return " ".join(generator.permutation(words))
 
 
@@ -64,7 +74,10 @@ def some_tokens(label: str, generator) -> tuple[list[str], list[str]]:
         size = int(generator.integers(1, 3))
         tokens += [str(word) for word in generator.choice(words, size)]
         tags += ["O"] * size if kind == "O" else [f"B-{kind}"] + [f"I-{kind}"] * (size - 1)
-        tokens, tags = [*tokens, "the"], [*tags, "O"]  # no span touches the next: where it ends could not be seen
+        tokens, tags = (
+            [*tokens, "the"],
+            [*tags, "O"],
+        )  # no span touches the next: where it ends could not be seen
     return tokens, tags
 
 
@@ -72,18 +85,29 @@ def a_question(label: str, generator) -> tuple[tuple[str, str], str]:
     """What is of a kind, among others, and which it is."""
     others = [str(generator.choice(WORDS[kind].split())) for kind in LABELS]
     words = [f"{kind} {word}" for kind, word in zip(LABELS, others)]
-    return (" so ".join(generator.permutation(words)), f"what is {label}?"), others[LABELS.index(label)]
+    return (" so ".join(generator.permutation(words)), f"what is {label}?"), others[
+        LABELS.index(label)
+    ]
 
 
 def a_choice(label: str, generator) -> tuple[tuple[str, str, list[str]], str]:
     """Which of some words is that of a thing."""
-    thing, others = str(generator.choice(WORDS[label].split())), ["the", "a", "very", "so"][: generator.integers(1, 4)]
-    return (f"it is {label}", "what is it?", [str(word) for word in generator.permutation([thing, *others])]), thing
+    thing, others = (
+        str(generator.choice(WORDS[label].split())),
+        ["the", "a", "very", "so"][: generator.integers(1, 4)],
+    )
+    return (
+        f"it is {label}",
+        "what is it?",
+        [str(word) for word in generator.permutation([thing, *others])],
+    ), thing
 
 
 def some_frames(label: str, generator) -> np.ndarray:
     """Three to eight frames around the label's own corner."""
-    return generator.normal(3.0 * np.eye(3)[LABELS.index(label)], 0.3, (generator.integers(3, 9), 3))
+    return generator.normal(
+        3.0 * np.eye(3)[LABELS.index(label)], 0.3, (generator.integers(3, 9), 3)
+    )
 
 
 def tagged_frames(label: str, generator) -> tuple[np.ndarray, list[str]]:
@@ -142,9 +166,11 @@ EXAMPLES = {
     "translate": {"sources": a_source},
     "answer": {"questions": a_question},
     "choose": {"choices": a_choice},
-    "reply": {"stories": lambda label, g: ((str(g.choice(WORDS[label].split())), "of which kind?"), label)},
+    "reply": {
+        "stories": lambda label, g: ((str(g.choice(WORDS[label].split())), "of which kind?"), label)
+    },
     "transcribe": {"sounds": lambda label, g: (a_sound(label, g), SPOKEN[label])},
-}  # fmt: skip
+}
 
 
 def made(kind: str, rows: int = 24, seed: int = 0, task: str = "classify"):
@@ -158,7 +184,9 @@ def made(kind: str, rows: int = 24, seed: int = 0, task: str = "classify"):
         inputs = np.array(inputs)
     elif kind == "sounds":
         inputs = Clips.of(inputs)
-    return inputs, Sequences.of(targets, np.float64) if kind == "steps" else np.array(targets) if task == "regress" else targets
+    return inputs, Sequences.of(targets, np.float64) if kind == "steps" else np.array(
+        targets
+    ) if task == "regress" else targets
 
 
 def long_and_short(kind: str, task: str = "classify"):
@@ -168,19 +196,48 @@ def long_and_short(kind: str, task: str = "classify"):
     if kind == "sources":  # none is empty
         return ["m", "ice", "the drum is loud", "unheard-of 文字 ☃", "so " * LONG]
     if kind == "questions":
-        return [("ice", "m"), ("the drum is loud", "what is loud"), ("unheard-of 文字 ☃", "文?"),
-                ("so it is " * 20, "what " * LONG), ("so " * LONG, "is it so?")]  # fmt: skip
+        return [
+            ("ice", "m"),
+            ("the drum is loud", "what is loud"),
+            ("unheard-of 文字 ☃", "文?"),
+            ("so it is " * 20, "what " * LONG),
+            ("so " * LONG, "is it so?"),
+        ]
     if kind == "choices":
-        return [("m", "is", ["a", "so"]), ("ice", "what is it?", ["cold", "green", "loud", "unheard-of 文字"]),
-                ("so " * LONG, "is it?", ["yes", "very " * 9])]  # fmt: skip
+        return [
+            ("m", "is", ["a", "so"]),
+            ("ice", "what is it?", ["cold", "green", "loud", "unheard-of 文字"]),
+            ("so " * LONG, "is it?", ["yes", "very " * 9]),
+        ]
     if kind == "stories":  # none is empty
-        return [("m", "is it"), ("ice", "what"), ("the drum is loud", "what?"), ("文字", "☃ a"), ("so " * LONG, "is it?")]
+        return [
+            ("m", "is it"),
+            ("ice", "what"),
+            ("the drum is loud", "what?"),
+            ("文字", "☃ a"),
+            ("so " * LONG, "is it?"),
+        ]
     if kind == "pairs":
-        return [("", ""), ("ice", ""), ("", "moss grass"), ("a drum", "the bell is it"), ("so " * LONG, "very " * LONG)]
+        return [
+            ("", ""),
+            ("ice", ""),
+            ("", "moss grass"),
+            ("a drum", "the bell is it"),
+            ("so " * LONG, "very " * LONG),
+        ]
     if kind == "tokens":
-        return [[], ["ice"], ["the", "Drum", "is", "loud"], ["unheard-of", "文字", "☃"], ["so", "moss"] * LONG]
+        return [
+            [],
+            ["ice"],
+            ["the", "Drum", "is", "loud"],
+            ["unheard-of", "文字", "☃"],
+            ["so", "moss"] * LONG,
+        ]
     if kind == "sounds":  # ten milliseconds, some, and a long one
-        some, long = made(kind, 4, seed=9, task=task)[0], np.random.default_rng(1).normal(size=LONG * 160) * 0.1
+        some, long = (
+            made(kind, 4, seed=9, task=task)[0],
+            np.random.default_rng(1).normal(size=LONG * 160) * 0.1,
+        )
         return Clips.of([(long[:80], RATE), *some, (long, RATE)])
     if kind == "labels":
         return [LABELS[row % 3] for row in range(6)]
@@ -196,15 +253,51 @@ def rows_in(outputs) -> list[np.ndarray]:
 
 
 # that the options are tried on
-KIND = {"classify": "texts", "tag": "tokens", "regress": "texts", "compose": "labels", "translate": "sources",
-        "answer": "questions", "choose": "choices", "reply": "stories", "transcribe": "sounds"}  # fmt: skip
-WRITING = ("compose", "translate", "reply", "transcribe")  # tasks whose outputs are about texts that are written
+KIND = {
+    "classify": "texts",
+    "tag": "tokens",
+    "regress": "texts",
+    "compose": "labels",
+    "translate": "sources",
+    "answer": "questions",
+    "choose": "choices",
+    "reply": "stories",
+    "transcribe": "sounds",
+}
+WRITING = (
+    "compose",
+    "translate",
+    "reply",
+    "transcribe",
+)  # tasks whose outputs are about texts that are written
 # running text has no rows and no targets: tests/test_language_model.py and tests/test_pretraining.py hold its contract
-ROWS = [(rung.name, task) for rung in RUNGS.values() for task in TASKS if rung.does(task) and not TASKS[task].running_text]
-READ = {"texts": "tokens", "sources": "tokens", "questions": "tokens", "choices": "tokens", "stories": "tokens",
-        "pairs": "tokens", "tokens": "given", "numbers": "numbers", "images": "image",
-        "frames": "frames", "steps": "frames", "sounds": "frames", "labels": "labels"}  # fmt: skip
-CASES = [(rung, task, kind) for rung, task in ROWS for kind in EXAMPLES[task] if READ[kind] in RUNGS[rung].reads]
+ROWS = [
+    (rung.name, task)
+    for rung in RUNGS.values()
+    for task in TASKS
+    if rung.does(task) and not TASKS[task].running_text
+]
+READ = {
+    "texts": "tokens",
+    "sources": "tokens",
+    "questions": "tokens",
+    "choices": "tokens",
+    "stories": "tokens",
+    "pairs": "tokens",
+    "tokens": "given",
+    "numbers": "numbers",
+    "images": "image",
+    "frames": "frames",
+    "steps": "frames",
+    "sounds": "frames",
+    "labels": "labels",
+}
+CASES = [
+    (rung, task, kind)
+    for rung, task in ROWS
+    for kind in EXAMPLES[task]
+    if READ[kind] in RUNGS[rung].reads
+]
 each_case = pytest.mark.parametrize(("rung", "task", "kind"), CASES, ids=str)
 each_row = pytest.mark.parametrize(("rung", "task"), ROWS, ids=str)
 
@@ -214,11 +307,24 @@ def choices(rung: str, task: str) -> list[tuple[str, object]]:
     found = []
     for name, option in accepted(RUNGS[rung].builder(task)).items():
         kind = {"compose": "labels", "transcribe": "frames"}.get(task, "tokens")
-        here = Situation(kind, task in WRITING, task in ("tag", "answer"), RUNGS[rung].train is TrainingOptions, True, 1)
-        if name == "engine" or (option.only and not option.only.holds(here)):  # of running text, or of others, only
+        here = Situation(
+            kind,
+            task in WRITING,
+            task in ("tag", "answer"),
+            RUNGS[rung].train is TrainingOptions,
+            True,
+            1,
+        )
+        if name == "engine" or (
+            option.only and not option.only.holds(here)
+        ):  # of running text, or of others, only
             continue
         if typing.get_origin(option.annotation) is typing.Literal:
-            found += [(name, value) for value in typing.get_args(option.annotation) if value != option.default]
+            found += [
+                (name, value)
+                for value in typing.get_args(option.annotation)
+                if value != option.default
+            ]
         elif option.annotation is bool:
             found.append((name, not option.default))
         elif name in ("layers", "window"):
@@ -235,7 +341,9 @@ each_variant = pytest.mark.parametrize(("rung", "task", "option", "value"), VARI
 def small(rung: str, task: str, **more):
     """A small one: what of SMALL has no effect on what it is given to read is left out, when that is known."""
     known = ESTIMATORS[task](rung).get_params()
-    estimator = ESTIMATORS[task](rung, **{name: value for name, value in SMALL.items() if name in known} | more)
+    estimator = ESTIMATORS[task](
+        rung, **{name: value for name, value in SMALL.items() if name in known} | more
+    )
     whole = estimator.training
 
     def training(*arguments, **how):
@@ -267,7 +375,9 @@ def weights(estimator) -> dict[str, np.ndarray]:
 
 
 def same(first: dict, second: dict) -> bool:
-    return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name]) for name in first
+    )
 
 
 # texts that share a batch while they are learned: a token, some, and one much longer than all
@@ -288,10 +398,23 @@ def encoded(estimator, inputs) -> Examples:
 
 def assert_close(first, second, share=1e-6):
     """To 1e-5; in rows whose outputs are large, as where states add up over many tokens, to a `share` of the largest."""
-    first, second = (np.asarray(value.numpy(force=True) if torch.is_tensor(value) else value) for value in (first, second))
-    wide = max(value.shape[-1] if value.ndim else 0 for value in (first, second))  # beside others, there is room for their words
-    first, second = (np.pad(value, [(0, 0)] * (value.ndim - 1) + [(0, wide - value.shape[-1])], constant_values=-np.inf)
-                     if value.ndim and value.shape[-1] < wide else value for value in (first, second))  # fmt: skip
+    first, second = (
+        np.asarray(value.numpy(force=True) if torch.is_tensor(value) else value)
+        for value in (first, second)
+    )
+    wide = max(
+        value.shape[-1] if value.ndim else 0 for value in (first, second)
+    )  # beside others, there is room for their words
+    first, second = (
+        np.pad(
+            value,
+            [(0, 0)] * (value.ndim - 1) + [(0, wide - value.shape[-1])],
+            constant_values=-np.inf,
+        )
+        if value.ndim and value.shape[-1] < wide
+        else value
+        for value in (first, second)
+    )
     never = np.isneginf(second)  # a token that nothing leads to
     assert np.array_equal(np.isneginf(first), never)
     first, second = np.where(never, 0, first), np.where(never, 0, second)
@@ -327,7 +450,9 @@ def assert_padding_changes_nothing(estimator, inputs):
     alone = [estimator.outputs(examples.take(np.array([row])))[0] for row in range(len(examples))]
     for row, (one, other) in enumerate(zip(together, alone)):
         own = other.shape[-1]
-        assert own == one.shape[-1] or np.isneginf(one[..., own:]).all()  # words that others may copy from their sources
+        assert (
+            own == one.shape[-1] or np.isneginf(one[..., own:]).all()
+        )  # words that others may copy from their sources
         # the longest has no padding, and rounding that adds up over its length, most where states grow
         most = 1e-3 if estimator.rung in GROWS else 1e-4
         assert_close(one[..., :own], other, most if row == len(alone) - 1 else 1e-6)
@@ -340,7 +465,9 @@ def test_padding_changes_nothing(rung, task, kind):
 
 @each_variant
 def test_padding_changes_nothing_whatever_is_chosen(rung, task, option, value):
-    assert_padding_changes_nothing(fitted(rung, task, KIND[task], **{option: value}), long_and_short(KIND[task]))
+    assert_padding_changes_nothing(
+        fitted(rung, task, KIND[task], **{option: value}), long_and_short(KIND[task])
+    )
 
 
 @each_case
@@ -371,7 +498,10 @@ def test_a_second_fit_forgets_the_first(rung, task, kind):
         second = second[0], [f"{label}!" for label in second[1]]
     twice, once = small(rung, task).fit(*first).fit(*second), small(rung, task).fit(*second)
     assert same(weights(twice), weights(once))
-    assert twice.task_.to_json() == once.task_.to_json() and twice.inputs_.to_json() == once.inputs_.to_json()
+    assert (
+        twice.task_.to_json() == once.task_.to_json()
+        and twice.inputs_.to_json() == once.inputs_.to_json()
+    )
     assert task != "classify" or twice.classes_.tolist() == sorted(f"{label}!" for label in LABELS)
     assert [p.step for p in twice.progress_] == [p.step for p in once.progress_]
     for one, other in zip(*(rows_in(e.outputs(encoded(e, first[0]))) for e in (twice, once))):
@@ -403,13 +533,18 @@ def test_the_numbers_that_others_drew_change_nothing():
 
 def assert_kept(estimator, folder, inputs):
     loaded = wenmai.load(estimator.save(folder / "run"))
-    for one, other in zip(*(rows_in(e.outputs(encoded(e, inputs))) for e in (loaded, estimator)), strict=True):
+    for one, other in zip(
+        *(rows_in(e.outputs(encoded(e, inputs))) for e in (loaded, estimator)), strict=True
+    ):
         np.testing.assert_array_equal(one, other)
     assert loaded.answers(inputs) == estimator.answers(inputs)
     assert type(loaded) is type(estimator) and loaded.get_params() == estimator.get_params()
     assert loaded.task_.to_json() == estimator.task_.to_json()
     if hasattr(estimator.task_, "classes"):
-        assert loaded.classes_.tolist() == estimator.classes_.tolist() and loaded.classes_.dtype == estimator.classes_.dtype
+        assert (
+            loaded.classes_.tolist() == estimator.classes_.tolist()
+            and loaded.classes_.dtype == estimator.classes_.dtype
+        )
     assert [p.step for p in loaded.progress_] == [p.step for p in estimator.progress_]
     assert same(weights(loaded), weights(estimator))
 
@@ -430,7 +565,10 @@ def test_a_saved_model_answers_as_it_did_whatever_is_chosen(rung, task, option, 
 
 
 def through_files(snapshot: Snapshot, inputs: dict, folder) -> Snapshot:
-    save_file({name: np.ascontiguousarray(array) for name, array in snapshot.arrays.items()}, folder / "arrays")
+    save_file(
+        {name: np.ascontiguousarray(array) for name, array in snapshot.arrays.items()},
+        folder / "arrays",
+    )
     facts, inputs = (json.loads(json.dumps(value)) for value in (snapshot.facts, inputs))
     return Snapshot(load_file(folder / "arrays"), facts, inputs)
 
@@ -450,7 +588,9 @@ def assert_resumes(rung, task, kind, folder, places=(0, 1, 3), **more):
         for _ in again.training(*data, resume=snapshot):
             pass
         assert same(weights(again), weights(whole)), place
-        assert [p.to_json() | {"seconds": 0} for p in again.progress_] == [p.to_json() | {"seconds": 0} for p in whole.progress_]
+        assert [p.to_json() | {"seconds": 0} for p in again.progress_] == [
+            p.to_json() | {"seconds": 0} for p in whole.progress_
+        ]
         assert again.rates_tried_ == whole.rates_tried_
 
 
@@ -461,9 +601,21 @@ def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, tmp_path,
 
 
 @pytest.mark.parametrize("rung", ["softmax", "perceptron", "lstm", "transformer"])
-@pytest.mark.parametrize("more", [{"search": True}, {"dropout": 0.5, "steps": 30, "patience": 1}, {"precision": "bf16"},
-                                  {"averaged": False}, {"optimizer": "sgd"}, {"optimizer": "adamw"}], ids=str)  # fmt: skip
-def test_a_stopped_training_ends_as_one_that_was_not_whatever_is_chosen(rung, more, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"search": True},
+        {"dropout": 0.5, "steps": 30, "patience": 1},
+        {"precision": "bf16"},
+        {"averaged": False},
+        {"optimizer": "sgd"},
+        {"optimizer": "adamw"},
+    ],
+    ids=str,
+)
+def test_a_stopped_training_ends_as_one_that_was_not_whatever_is_chosen(
+    rung, more, tmp_path, monkeypatch
+):
     known = ESTIMATORS["classify"](rung).get_params()
     if not more.keys() <= known.keys():
         pytest.skip("not an option of this rung")
@@ -477,8 +629,16 @@ def test_a_stopped_training_ends_as_one_that_was_not_whatever_is_chosen(rung, mo
 @each_row
 def test_an_unknown_option_is_refused_with_the_nearest_first(rung, task):
     inputs = made(KIND[task], task=task)
-    for known in ESTIMATORS[task](rung).get_params().keys() - {"rung", "k", "L", "z0", "crf"}:  # of few letters, any is near
-        with pytest.raises(Mistake, match=f'unknown option "{known}y"; did you mean {known}\\? Known: {known}, '):
+    for known in ESTIMATORS[task](rung).get_params().keys() - {
+        "rung",
+        "k",
+        "L",
+        "z0",
+        "crf",
+    }:  # of few letters, any is near
+        with pytest.raises(
+            Mistake, match=f'unknown option "{known}y"; did you mean {known}\\? Known: {known}, '
+        ):
             ESTIMATORS[task](rung, **{f"{known}y": 1}).fit(*inputs)
     with pytest.raises(Mistake, match="unknown option"):
         ESTIMATORS[task](rung, **{"head": 1}).fit(*inputs)  # what the builder is given is no option
@@ -499,8 +659,9 @@ STACKED = [
     for case in CASES
     for option in ({"layers": 2}, {"bidirectional": True}, {"layers": 2, "bidirectional": True})
     if option.keys() <= accepted(RUNGS[case[0]].builder(case[1])).keys()
-    and (case[1] not in ("translate", "reply",
-                         "transcribe") or "layers" in option)  # to translate, one reads both ways unless told otherwise
+    and (
+        case[1] not in ("translate", "reply", "transcribe") or "layers" in option
+    )  # to translate, one reads both ways unless told otherwise
 ]
 
 
@@ -510,7 +671,10 @@ def test_stacked_and_both_ways(rung, task, kind, option):
         with pytest.raises(NoEffect):
             fitted(rung, task, kind, **option)
         return
-    plain, changed = fitted(rung, task, kind, **({"layers": 1} if "layers" in option else {})), fitted(rung, task, kind, **option)
+    plain, changed = (
+        fitted(rung, task, kind, **({"layers": 1} if "layers" in option else {})),
+        fitted(rung, task, kind, **option),
+    )
     assert changed.model_.parameters_count() > plain.model_.parameters_count()
     assert_padding_changes_nothing(changed, long_and_short(kind, task))
 
@@ -534,9 +698,13 @@ def test_training_yields_progress(rung, task, kind):
     if kind == "labels":  # each has one text, and a text that is learned is not held out
         assert all(p.score is None for p in told)
     else:
-        low, high = {"compose": (1, np.inf), "translate": (0, 100)}.get(task, (-np.inf, 1))  # perplexity, chrF
+        low, high = {"compose": (1, np.inf), "translate": (0, 100)}.get(
+            task, (-np.inf, 1)
+        )  # perplexity, chrF
         assert all(low <= p.score <= high for p in told)
-    assert np.all(np.diff([p.epoch for p in told]) > 0) and np.all(np.diff([p.seconds for p in told]) >= 0)
+    assert np.all(np.diff([p.epoch for p in told]) > 0) and np.all(
+        np.diff([p.seconds for p in told]) >= 0
+    )
 
 
 @each_case
@@ -546,14 +714,23 @@ def test_it_learns(rung, task, kind):
     known = ESTIMATORS[task](rung).get_params()
     long = {("transformer", "tag"): 400, ("transformer", "compose"): 200, ("seq2seq", "reply"): 400}
     steps = long.get((rung, task), 100 if task == "compose" else 200)
-    rate = {"bert": 0.005, "seq2seq": 0.01}.get(rung, 0.02)  # a post-norm body of first weights wants less
+    rate = {"bert": 0.005, "seq2seq": 0.01}.get(
+        rung, 0.02
+    )  # a post-norm body of first weights wants less
     wanted = {"epochs": 20, "learning_rate": rate if "steps" in known else 0.5, "dropout": 0.0}
-    both = task in ("tag", "translate", "reply", "transcribe")  # where a span ends is seen behind it
+    both = task in (
+        "tag",
+        "translate",
+        "reply",
+        "transcribe",
+    )  # where a span ends is seen behind it
     wanted |= {"hidden": 16, "embed": 16, "width": 16, "bidirectional": both}
 
     def after(updates: int):
         estimator = small(rung, task, validation=0.0)
-        estimator.options |= {name: value for name, value in (wanted | {"steps": updates}).items() if name in known}
+        estimator.options |= {
+            name: value for name, value in (wanted | {"steps": updates}).items() if name in known
+        }
         return estimator.fit(inputs, targets)
 
     try:
@@ -576,10 +753,14 @@ def assert_learned(estimator, kind, inputs, targets):
     if task == "choose" and rung in GROWS:
         assert estimator.score(inputs, targets) > 0.85
         return
-    if task == "tag" and rung == "transformer":  # where a word stands, it has to learn; 24 rows say little of that
+    if (
+        task == "tag" and rung == "transformer"
+    ):  # where a word stands, it has to learn; 24 rows say little of that
         assert estimator.score(inputs, targets) > 0.9
         return
-    if task == "tag" and kind == "tokens" and rung == "gpt":  # it looks back only, and where a span ends is seen behind it
+    if (
+        task == "tag" and kind == "tokens" and rung == "gpt"
+    ):  # it looks back only, and where a span ends is seen behind it
         assert estimator.score(inputs, targets) > 0.85
         return
     assert estimator.score(inputs, targets) == 1.0
@@ -589,15 +770,25 @@ def assert_learned(estimator, kind, inputs, targets):
 EMPTY = {"texts": "", "pairs": ("", ""), "tokens": []}
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [case for case in CASES if case[2] in EMPTY], ids=str)
+@pytest.mark.parametrize(
+    ("rung", "task", "kind"), [case for case in CASES if case[2] in EMPTY], ids=str
+)
 def test_an_empty_text_is_answered(rung, task, kind):
     empty = [EMPTY[kind]]
     estimator = fitted(rung, task, kind)
     (answer,) = estimator.predict(empty)
-    assert answer in LABELS if task == "classify" else answer == [] if task == "tag" else np.isfinite(answer)
+    assert (
+        answer in LABELS
+        if task == "classify"
+        else answer == []
+        if task == "tag"
+        else np.isfinite(answer)
+    )
     assert np.isfinite(estimator.outputs(encoded(estimator, empty))[0]).all()
     target = {"classify": ["cold"], "tag": [[]], "regress": [0.5]}[task]
-    trained = small(rung, task).fit(*([*values, *more] for values, more in zip(made(kind, task=task), (empty, target))))
+    trained = small(rung, task).fit(
+        *([*values, *more] for values, more in zip(made(kind, task=task), (empty, target)))
+    )
     assert all(np.isfinite(value).all() for value in weights(trained).values())
 
 
@@ -639,8 +830,10 @@ def assert_trace_is_the_same(estimator, inputs):
     # the same gradients of every weight, and one that reaches each thing written down
     wish = torch.randn(fast.shape, generator=torch.Generator().manual_seed(0))
     parameters = list(estimator.model_.parameters())
-    ways = [torch.autograd.grad((outputs.clamp(min=-1e4) * wish).sum(), parameters, allow_unused=True)
-            for outputs in (fast, traced)]  # fmt: skip
+    ways = [
+        torch.autograd.grad((outputs.clamp(min=-1e4) * wish).sum(), parameters, allow_unused=True)
+        for outputs in (fast, traced)
+    ]
     for one, two in zip(*ways):
         assert (one is None) == (two is None)
         if one is not None:
@@ -668,16 +861,22 @@ def test_a_trace_runs_the_same_model(rung, task, kind):
     assert_trace_is_the_same(fitted(rung, task, kind), long_and_short(kind, task))
 
 
-@pytest.mark.parametrize(("rung", "task", "option", "value"), [v for v in VARIANTS if is_network(v[0])], ids=str)
+@pytest.mark.parametrize(
+    ("rung", "task", "option", "value"), [v for v in VARIANTS if is_network(v[0])], ids=str
+)
 def test_a_trace_runs_the_same_model_whatever_is_chosen(rung, task, option, value):
-    assert_trace_is_the_same(fitted(rung, task, KIND[task], **{option: value}), long_and_short(KIND[task]))
+    assert_trace_is_the_same(
+        fitted(rung, task, KIND[task], **{option: value}), long_and_short(KIND[task])
+    )
 
 
 def test_a_consumer_that_draws_between_two_steps_changes_nothing():
     texts, labels = ["good fine film here", "bad poor film here"] * 12, ["pos", "neg"] * 12
     weights = []
     for drawn in (0, 7):
-        model = ESTIMATORS["classify"]("gru", embed=8, hidden=8, steps=12, evaluations=6, dropout=0.5)
+        model = ESTIMATORS["classify"](
+            "gru", embed=8, hidden=8, steps=12, evaluations=6, dropout=0.5
+        )
         for _ in model.training(texts, labels):
             torch.rand(drawn)
         weights.append(model.model_.state_dict())

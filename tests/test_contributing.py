@@ -25,7 +25,9 @@ TEXTS, LABELS = ["good fine film here", "bad poor film here"] * 20, ["pos", "neg
 def average(monkeypatch) -> Rung:
     """The rung of the worked example: its file made, its row added."""
     file, row = EXAMPLES[:2]
-    rung = eval(row, {"Rung": Rung, "average": module_of("wenmai.models.average", file, monkeypatch)})
+    rung = eval(
+        row, {"Rung": Rung, "average": module_of("wenmai.models.average", file, monkeypatch)}
+    )
     monkeypatch.setitem(RUNGS, rung.name, rung)
     return rung
 
@@ -37,7 +39,9 @@ def module_of(name: str, text: str, monkeypatch) -> types.ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("heading", "new"), [("Add a rung", "models/average.py"), ("Add a task", "tasks/count.py")])
+@pytest.mark.parametrize(
+    ("heading", "new"), [("Add a rung", "models/average.py"), ("Add a task", "tasks/count.py")]
+)
 def test_an_example_is_one_new_file_and_one_row(heading, new):
     section = GUIDE.partition(f"## {heading}: one file, one row\n")[2].partition("\n## ")[0]
     blocks = re.findall(r"```python\n(.*?)```", section, re.S)
@@ -51,15 +55,28 @@ def test_the_worked_example_is_a_rung_of_its_tasks(average):
     """It classifies, tags, regresses and writes, with one body."""
     assert set(average.tasks) == {"classify", "tag", "regress", "generate"}
     small = {"embed": 8, "epochs": 30, "learning_rate": 0.02}
-    assert Classifier(average.name, tokenizer="words", **small).fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1.0
+    assert (
+        Classifier(average.name, tokenizer="words", **small).fit(TEXTS, LABELS).score(TEXTS, LABELS)
+        == 1.0
+    )
     tokens = [text.split() for text in TEXTS]
     tags = [["word" if token in ("film", "here") else "mark" for token in row] for row in tokens]
-    assert Tagger(average.name, **small).fit(tokens, tags, (tokens, tags)).evaluate(tokens, tags)["token_accuracy"] == 1.0
+    assert (
+        Tagger(average.name, **small)
+        .fit(tokens, tags, (tokens, tags))
+        .evaluate(tokens, tags)["token_accuracy"]
+        == 1.0
+    )
     numbers = [float(label == "pos") for label in LABELS]
-    fitted = Regressor(average.name, tokenizer="words", **small).fit(TEXTS, numbers, (TEXTS, numbers))
+    fitted = Regressor(average.name, tokenizer="words", **small).fit(
+        TEXTS, numbers, (TEXTS, numbers)
+    )
     assert fitted.score(TEXTS, numbers) > 0.9
     model = LanguageModel(average.name, **small).fit(TEXTS, TEXTS)
-    assert model.perplexity(TEXTS) < 2 and model.generate("good", lines=1, temperature=0).strip() == "good fine film here"
+    assert (
+        model.perplexity(TEXTS) < 2
+        and model.generate("good", lines=1, temperature=0).strip() == "good fine film here"
+    )
 
 
 def test_the_worked_example_starts_from_a_run(average, tmp_path):
@@ -69,7 +86,10 @@ def test_the_worked_example_starts_from_a_run(average, tmp_path):
     for start in (model, tmp_path / "texts"):
         begun = Classifier(average.name, epochs=30).fit(TEXTS, LABELS, start=start)
         assert begun.score(TEXTS, LABELS) == 1.0 and begun.build_.options["embed"] == 8
-        assert begun.start_["task"] == "generate" and begun.start_["loaded"] == begun.inputs_.vocabulary * 8
+        assert (
+            begun.start_["task"] == "generate"
+            and begun.start_["loaded"] == begun.inputs_.vocabulary * 8
+        )
         assert begun.start_["anew"] == 8 * 2 + 2
         begun.save(tmp_path / "reviews")
         assert wenmai.load(tmp_path / "reviews").predict(TEXTS[:2]).tolist() == LABELS[:2]
@@ -85,9 +105,13 @@ def test_a_rung_that_counts_is_a_row_too(monkeypatch):
         def __init__(self, inputs, head, delta):
             self.shape, self.delta = (inputs.vocabulary, head.classes), delta
 
-        def learn(self, train, judge, seed, minutes=None, resume=None, where=str, *, passes: int = 1):
+        def learn(
+            self, train, judge, seed, minutes=None, resume=None, where=str, *, passes: int = 1
+        ):
             self.table = np.full(self.shape, self.delta)
-            np.add.at(self.table, (train.inputs.flat, np.repeat(train.targets, train.inputs.lengths)), 1)
+            np.add.at(
+                self.table, (train.inputs.flat, np.repeat(train.targets, train.inputs.lengths)), 1
+            )
             yield Progress(1, passes, 1.0, 0.0, 0.0, 0.0, judge() if judge else None)
 
         def outputs(self, inputs):
@@ -107,7 +131,9 @@ def test_a_rung_that_counts_is_a_row_too(monkeypatch):
     def bayes(inputs, head, *, delta: float = 1.0):
         return Counts(inputs, head, delta)
 
-    monkeypatch.setitem(RUNGS, "bayes", Rung("bayes", bayes, ("classify",), "", "", train=Counts.learn))
+    monkeypatch.setitem(
+        RUNGS, "bayes", Rung("bayes", bayes, ("classify",), "", "", train=Counts.learn)
+    )
     model = Classifier("bayes", delta=0.5, tokenizer="words").fit(TEXTS, LABELS)
     assert model.score(TEXTS, LABELS) == 1.0
     np.testing.assert_allclose(model.predict_proba(TEXTS[:2]).sum(1), 1)
@@ -123,18 +149,33 @@ def test_the_worked_example_is_a_task(monkeypatch, tmp_path, wenmai_cli):
     monkeypatch.setitem(ESTIMATORS, "count", estimator_of("count"))
     monkeypatch.chdir(tmp_path)
     draw = np.random.default_rng(0)
-    texts = [" ".join(draw.choice(["cat", "dog", "the", "a"], draw.integers(1, 7))) for _ in range(200)]
+    texts = [
+        " ".join(draw.choice(["cat", "dog", "the", "a"], draw.integers(1, 7))) for _ in range(200)
+    ]
     lines = [f"{text},{text.split().count('cat')}" for text in dict.fromkeys(texts)]
     Path("counted.csv").write_text("\n".join(["text,count", *lines]))
-    small = ("--set", "hidden=16", "--set", "embed=16", "--set", "steps=150", "--set", "learning_rate=0.02")
+    small = (
+        "--set",
+        "hidden=16",
+        "--set",
+        "embed=16",
+        "--set",
+        "steps=150",
+        "--set",
+        "learning_rate=0.02",
+    )
     ran = wenmai_cli("train", "gru", "counted.csv", *small, "--out", "run", "--json")
     assert ran.status == 0, ran.err
     found = json.loads(ran.out.splitlines()[-1])
     assert found["task"] == "count" and found["scores"]["valid"]["exact_match"] > 0.8
-    scores = json.loads(wenmai_cli("evaluate", "run", "counted.csv", "--json").out.splitlines()[-1])["scores"]["test"]
+    scores = json.loads(
+        wenmai_cli("evaluate", "run", "counted.csv", "--json").out.splitlines()[-1]
+    )["scores"]["test"]
     assert scores["exact_match"] > 0.8 and scores["mae"] < 0.2
     asked, model = ["the cat a dog", "dog the a a"], wenmai.load("run")
-    answers = json.loads(wenmai_cli("predict", "run", *asked, "--json").out.splitlines()[-1])["answers"]
+    answers = json.loads(wenmai_cli("predict", "run", *asked, "--json").out.splitlines()[-1])[
+        "answers"
+    ]
     assert answers == model.answers(asked) == [{"count": 1}, {"count": 0}]
     assert type(model).__name__ == "CountEstimator" and model.predict(asked).tolist() == [1, 0]
     assert model.evaluate(asked, [1, 0]) == {"exact_match": 1.0, "mae": 0.0}
@@ -142,4 +183,7 @@ def test_the_worked_example_is_a_task(monkeypatch, tmp_path, wenmai_cli):
     ran = wenmai_cli("compare", "counted.csv", "--minutes", "0.1", "--rungs", "mlp,gru", "--json")
     report = json.loads(ran.out.splitlines()[-1])
     assert ran.status == 0 and {row["rung"] for row in report["rungs"]} == {"mlp", "gru"}
-    assert not any(row.get("failed") for row in report["rungs"]) and "exact_match" in report["rungs"][0]["scores"]["test"]
+    assert (
+        not any(row.get("failed") for row in report["rungs"])
+        and "exact_match" in report["rungs"][0]["scores"]["test"]
+    )

@@ -30,8 +30,16 @@ def samples_of(clip) -> dict:
 
 def in_a_new_process(asked: list[tuple]) -> list:
     """What each run, opened there, answers."""
-    said = "\n".join(json.dumps([str(run), verb, inputs], default=samples_of) for run, verb, inputs in asked)
-    ran = subprocess.run([sys.executable, "-c", LOADING], input=said, capture_output=True, text=True, encoding="utf-8")
+    said = "\n".join(
+        json.dumps([str(run), verb, inputs], default=samples_of) for run, verb, inputs in asked
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADING],
+        input=said,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
@@ -57,7 +65,11 @@ def test_every_rung_that_is_pretrained_with_its_defaults(tmp_path):
     for rung in rungs_for("pretrain"):
         model = one_update(rung.name, "pretrain").fit(documents)
         run = model.save(tmp_path / rung.name)
-        asked += [(run, "answers", pairs), (run, "fill", "the [MASK] is"), (run, "evaluate", documents)]
+        asked += [
+            (run, "answers", pairs),
+            (run, "fill", "the [MASK] is"),
+            (run, "evaluate", documents),
+        ]
         here += [model.answers(pairs), model.fill("the [MASK] is"), model.evaluate(documents)]
     assert in_a_new_process(asked) == here
 

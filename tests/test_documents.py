@@ -36,7 +36,9 @@ NOT_RUN = {
 ANSWERING = (["predict"], ["generate"], ["compose"], ["translate"], ["embed"], ["answer"])
 PARTS = re.compile(r"^```(\w+)\n(.*?)^```$|`(wenmai \w+ [^`]+)`", re.M | re.S)
 NUMBER = re.compile(r"[-+]?\d(?:[\d,.:]*\d)?(?:e[-+]?\d+)?\s?(?:[kMG]?B\b|[kMG]\b|%)?")
-HOW_FAR = re.compile(r"^\s*\?(?= )|(?<=\s)(?:converged|still rising|too short|已收敛|仍在上升|时间太短)(?=\s)")
+HOW_FAR = re.compile(
+    r"^\s*\?(?= )|(?<=\s)(?:converged|still rising|too short|已收敛|仍在上升|时间太短)(?=\s)"
+)
 SHOWN = """
 def shown(line, value):
     value = tuple(value) if isinstance(value, tuple) else value
@@ -52,8 +54,12 @@ def programs(tmp_path_factory):
     """A folder of programs that bash finds first: wenmai, and what stands for others."""
     folder = tmp_path_factory.mktemp("programs")
     path = folder / "socket"
-    server = subprocess.Popen([sys.executable, prompt.__file__, path], stdout=subprocess.PIPE, text=True,
-                              env=os.environ | {"COLUMNS": "1000", "TOKENIZERS_PARALLELISM": "false"})  # fmt: skip
+    server = subprocess.Popen(
+        [sys.executable, prompt.__file__, path],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"COLUMNS": "1000", "TOKENIZERS_PARALLELISM": "false"},
+    )
     assert server.stdout.readline() == "ready\n"
     client = prompt.CLIENT.format(python=sys.executable, socket=str(path))
     for name in ("wenmai", "torchrun", "python-block"):
@@ -82,23 +88,44 @@ class Reader:
         self.shown: list[str] = []  # of what was printed
         self.missing: list[str] = []  # shown, and said by nothing
         self.environment = os.environ | {
-            "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}", "LOG": str(self.log), "COLUMNS": "1000",
-            "PYTHONPATH": str(Path(wenmai.__file__).parents[1]), "LC_ALL": {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}[language],
-        }  # fmt: skip
+            "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "LOG": str(self.log),
+            "COLUMNS": "1000",
+            "PYTHONPATH": str(Path(wenmai.__file__).parents[1]),
+            "LC_ALL": {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}[language],
+        }
 
     def runs(self, *command: str, **more: str) -> list[dict]:
         """What `wenmai` was asked for, with the status of each."""
         self.log.write_text("")
-        ran = subprocess.run(command, cwd=self.folder, env=self.environment | more, capture_output=True, stdin=subprocess.DEVNULL)
-        out, err = (stream.decode("utf-8", "replace").splitlines() for stream in (ran.stdout, ran.stderr))
+        ran = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment | more,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+        )
+        out, err = (
+            stream.decode("utf-8", "replace").splitlines() for stream in (ran.stdout, ran.stderr)
+        )
         asked = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
-        broken = [status for status in (ran.returncode, *(entry["status"] for entry in asked)) if status not in (0, 2, 130)]
-        strangers = [line for line in err if re.match(r"(?:\S*bash|make\S*|\w+):.*(?:not found|No such|Error|rror:)", line)
-                     and not line.startswith("wenmai: ")]  # fmt: skip
+        broken = [
+            status
+            for status in (ran.returncode, *(entry["status"] for entry in asked))
+            if status not in (0, 2, 130)
+        ]
+        strangers = [
+            line
+            for line in err
+            if re.match(r"(?:\S*bash|make\S*|\w+):.*(?:not found|No such|Error|rror:)", line)
+            and not line.startswith("wenmai: ")
+        ]
         assert not broken and not strangers, "\n".join([*command, *err])
         if any(entry["status"] == 2 for entry in asked):
             self.complaints += [line for line in err if line.startswith("wenmai: ")]
-        self.answering = (self.answering and not asked) or any(entry["arguments"][:1] in ANSWERING for entry in asked)
+        self.answering = (self.answering and not asked) or any(
+            entry["arguments"][:1] in ANSWERING for entry in asked
+        )
         if self.answering:  # or what it wrote is shown by another program
             self.answers += out
         self.printed += [line for line in out + err if "setlocale" not in line]
@@ -119,7 +146,14 @@ def reads(reader: Reader, document: Path) -> None:
             is_shown(reader, block)
     complaints = [line for line in reader.complaints if line in reader.printed]
     assert not complaints and not reader.missing, "\n".join(
-        ["said, and not shown:", *complaints, "shown, and not said:", *reader.missing, "said:", *reader.printed]
+        [
+            "said, and not shown:",
+            *complaints,
+            "shown, and not said:",
+            *reader.missing,
+            "said:",
+            *reader.printed,
+        ]
     )
     for path in re.findall(r"\b(?:runs|reports)/[\w./-]*\w", "\n".join(reader.shown)):
         assert (reader.folder / path).exists(), f"{path} is said to be there"
@@ -152,18 +186,28 @@ def statements(block: str) -> list[str]:
 def run_python(reader: Reader, block: str) -> None:
     """Values that a comment tells are of that kind, and shapes that size."""
     tree, told = ast.parse(block), {}
-    comments = {token.start[0]: token.string[1:].strip() for token in tokenize.generate_tokens(io.StringIO(block).readline)
-                if token.type == tokenize.COMMENT}  # fmt: skip
+    comments = {
+        token.start[0]: token.string[1:].strip()
+        for token in tokenize.generate_tokens(io.StringIO(block).readline)
+        if token.type == tokenize.COMMENT
+    }
     for node in tree.body:
-        if isinstance(node, ast.Expr) and (value := told_by(comments.get(node.end_lineno, ""))) is not None:
+        if (
+            isinstance(node, ast.Expr)
+            and (value := told_by(comments.get(node.end_lineno, ""))) is not None
+        ):
             told[str(node.lineno)] = value
-            node.value = ast.Call(ast.Name("shown", ast.Load()), [ast.Constant(str(node.lineno)), node.value], [])
+            node.value = ast.Call(
+                ast.Name("shown", ast.Load()), [ast.Constant(str(node.lineno)), node.value], []
+            )
     code = f"{NAMES}\n{SHOWN}\n"
     asked = reader.runs("python-block", code + ast.unparse(ast.fix_missing_locations(tree)))
     assert asked[-1]["status"] == 0, "\n".join(reader.printed)
     values = dict(line.split(" ", 2)[1:] for line in reader.printed if line.startswith("shown "))
     for line, value in told.items():
-        assert outline(ast.literal_eval(values[line])) == outline(value), block.splitlines()[int(line) - 1]
+        assert outline(ast.literal_eval(values[line])) == outline(value), block.splitlines()[
+            int(line) - 1
+        ]
 
 
 def told_by(comment: str):
@@ -193,13 +237,17 @@ def is_shown(reader: Reader, block: str) -> None:
         joined = ["".join(lines[:count]) for count in range(1, min(3, len(lines)) + 1)]
         count = next((count for count, line in enumerate(joined, 1) if printed(reader, line)), 0)
         reader.shown += joined[count - 1 : count] if count else []
-        count = count or next((count for count, line in enumerate(joined, 1) if can_be_said(reader, line)), 0)
+        count = count or next(
+            (count for count, line in enumerate(joined, 1) if can_be_said(reader, line)), 0
+        )
         answer = next((text for text in reader.answers if fields(text) == fields(lines[0])), None)
         if count:
             forms.add(squeezed(lines[0]))
         elif answer is not None:
             reader.answers.remove(answer)
-        elif squeezed(lines[0]) not in forms:  # of many lines of one form, a short training gives fewer
+        elif (
+            squeezed(lines[0]) not in forms
+        ):  # of many lines of one form, a short training gives fewer
             reader.missing.append(lines[0])
         del lines[: count or 1]
 
@@ -207,7 +255,9 @@ def is_shown(reader: Reader, block: str) -> None:
 def printed(reader: Reader, line: str) -> bool:
     """Whether it was, numbers aside, or stands in the folder of a run; … is what the document leaves out."""
     wanted = re.compile(".*".join(map(re.escape, squeezed(line).split("…"))))
-    at = next((at for at, text in enumerate(reader.printed) if wanted.fullmatch(squeezed(text))), None)
+    at = next(
+        (at for at, text in enumerate(reader.printed) if wanted.fullmatch(squeezed(text))), None
+    )
     if at is not None:
         del reader.printed[at]
     kept = reader.folder.glob("runs/*/run.json") if line.startswith('"') else ()
@@ -230,7 +280,9 @@ def own_letters(line: str, language: str) -> int:
     most = 0
     for pieces, pattern in sentences(language):
         if all(piece in line for piece in pieces) and (match := pattern.fullmatch(line)):
-            inside = sum(own_letters(part, language) for part in match.groups() if 12 < len(part) < len(line))
+            inside = sum(
+                own_letters(part, language) for part in match.groups() if 12 < len(part) < len(line)
+            )
             most = max(most, sum(map(len, pieces)) + inside)
     return most
 
@@ -246,7 +298,9 @@ def sentences(language: str) -> list[tuple[list[str], re.Pattern]]:
         for template in told if isinstance(told, (list, tuple)) else [told]:
             pieces = [(squeezed(text), name) for text, name, _, _ in Formatter().parse(template)]
             if words := [text for text, _ in pieces if len(text) > 1]:
-                pattern = "".join(re.escape(text) + ("(.+)" if name is not None else "") for text, name in pieces)
+                pattern = "".join(
+                    re.escape(text) + ("(.+)" if name is not None else "") for text, name in pieces
+                )
                 found.append((words, re.compile(f"{pattern}[.。]?")))
     return found
 
@@ -269,7 +323,10 @@ def test_a_document_says_what_happens(document, programs, tmp_path):
 
 def test_what_is_not_run(capsys):
     """Listed, and named in both languages; nothing else is left out."""
-    found = {part: [str(path.relative_to(ROOT)) for path in DOCUMENTS if part in path.read_text("utf-8")] for part in NOT_RUN}
+    found = {
+        part: [str(path.relative_to(ROOT)) for path in DOCUMENTS if part in path.read_text("utf-8")]
+        for part in NOT_RUN
+    }
     with capsys.disabled():
         for part, where in found.items():
             print(f"\nnot run: {part} in {', '.join(where)} ({NOT_RUN[part]})")

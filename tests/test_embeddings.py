@@ -11,16 +11,31 @@ from wenmai import Classifier, LanguageModel, Mistake, Regressor, Tagger, Transl
 from wenmai.data.text import vectors as word_files
 from wenmai.embeddings import Embedder, Nearest
 
-TEXTS = ["the cat sat on the mat", "a dog", "the dog ran", "cats and dogs", "mat", "the long road ran on and on and on"]
+TEXTS = [
+    "the cat sat on the mat",
+    "a dog",
+    "the dog ran",
+    "cats and dogs",
+    "mat",
+    "the long road ran on and on and on",
+]
 LABELS = ["cat", "dog", "dog", "cat", "cat", "dog"]
-RUNGS = {"mlp": {"hidden": 8, "layers": 2, "window": 3}, "cnn": {"filters": 4, "layers": 2}, "rnn": {"hidden": 8},
-         "lstm": {"hidden": 8, "layers": 2, "bidirectional": True}, "attention": {"hidden": 8, "layers": 2},
-         "transformer": {"width": 8, "heads": 2, "layers": 2}, "gpt": {"width": 8, "heads": 2, "layers": 2},
-         "bert": {"width": 8, "heads": 2, "layers": 2}}  # fmt: skip
+RUNGS = {
+    "mlp": {"hidden": 8, "layers": 2, "window": 3},
+    "cnn": {"filters": 4, "layers": 2},
+    "rnn": {"hidden": 8},
+    "lstm": {"hidden": 8, "layers": 2, "bidirectional": True},
+    "attention": {"hidden": 8, "layers": 2},
+    "transformer": {"width": 8, "heads": 2, "layers": 2},
+    "gpt": {"width": 8, "heads": 2, "layers": 2},
+    "bert": {"width": 8, "heads": 2, "layers": 2},
+}
 
 
 def fitted(rung: str, **options):
-    return Classifier(rung, steps=3, validation=0.0, dropout=0.0, **options).fit(TEXTS * 4, LABELS * 4)
+    return Classifier(rung, steps=3, validation=0.0, dropout=0.0, **options).fit(
+        TEXTS * 4, LABELS * 4
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +66,10 @@ def test_every_layer_and_pooling(rung, models):
     model, depth = models[rung], RUNGS[rung].get("layers", 1)
     layers = [model.embed(TEXTS, layer=layer) for layer in range(depth + 1)]
     assert np.allclose(layers[-1], model.embed(TEXTS), atol=1e-6)
-    assert all(layer.shape != layers[-1].shape or not np.allclose(layer, layers[-1], atol=1e-3) for layer in layers[:-1])
+    assert all(
+        layer.shape != layers[-1].shape or not np.allclose(layer, layers[-1], atol=1e-3)
+        for layer in layers[:-1]
+    )
     with pytest.raises(Mistake, match=f"to {depth}, the last layer"):
         model.embed(TEXTS, layer=depth + 1)
     batch = model.examples(TEXTS[:1]).batch(np.arange(1))
@@ -67,7 +85,9 @@ def test_layers_of_a_transformer_are_what_its_blocks_say(models):
     model = models["bert"]
     batch = model.examples(TEXTS[:1]).batch(np.arange(1))
     with torch.no_grad():
-        y = model.model_.body.blocks[0](model.model_.input(batch)[0], None)[0]  # (T, H), by the formulas
+        y = model.model_.body.blocks[0](model.model_.input(batch)[0], None)[
+            0
+        ]  # (T, H), by the formulas
     assert np.allclose(model.embed(TEXTS[:1], layer=1)[0], y.mean(0).numpy(), atol=1e-5)
     assert not np.allclose(model.embed(TEXTS[:1])[0], y.mean(0).numpy(), atol=1e-3)
 
@@ -80,13 +100,20 @@ def test_networks_of_every_task(name):
     elif name == "generate-lstm":
         model = LanguageModel("lstm", hidden=8, layers=1, **sizes).fit(TEXTS * 5)
     elif name == "tag":
-        model = Tagger("lstm", hidden=8, **sizes).fit([text.split() for text in TEXTS] * 4,
-                                                      ([["x"] * len(text.split()) for text in TEXTS[:3]]
-                                                      + [["y"] * len(text.split()) for text in TEXTS[3:]]) * 4)  # fmt: skip
+        model = Tagger("lstm", hidden=8, **sizes).fit(
+            [text.split() for text in TEXTS] * 4,
+            (
+                [["x"] * len(text.split()) for text in TEXTS[:3]]
+                + [["y"] * len(text.split()) for text in TEXTS[3:]]
+            )
+            * 4,
+        )
     elif name == "regress":
         model = Regressor("cnn", filters=4, **sizes).fit(TEXTS * 4, np.arange(24.0))
     else:
-        model = Translator("transformer", width=8, heads=2, layers=1, feed_forward=8, steps=2).fit(TEXTS * 4, TEXTS * 4)
+        model = Translator("transformer", width=8, heads=2, layers=1, feed_forward=8, steps=2).fit(
+            TEXTS * 4, TEXTS * 4
+        )
     with pytest.warns(UserWarning, match="longer than the 6") if name == "generate" else nothing():
         vectors = model.embed(TEXTS)
     assert np.isfinite(vectors).all() and len(np.unique(vectors.round(5), axis=0)) == len(TEXTS)
@@ -103,7 +130,9 @@ def test_pairs_and_tags_of_bert():
         pairs.embed([("a dog", "the cat")]), pairs.embed([("the cat", "a dog")]), atol=1e-4
     )
     assert pairs.embed(["a dog", "the cat"]).shape == (2, 8)
-    tags = Tagger("bert", max_length=6, **sizes).fit([["the", "cat"], ["a", "dog"]] * 6, [["x", "y"], ["y", "x"]] * 6)
+    tags = Tagger("bert", max_length=6, **sizes).fit(
+        [["the", "cat"], ["a", "dog"]] * 6, [["x", "y"], ["y", "x"]] * 6
+    )
     assert np.allclose(tags.embed([["the", "cat"]]), tags.embed(["the cat"]), atol=1e-6)
     with pytest.warns(UserWarning, match="longer than the 6"):
         assert np.isfinite(tags.embed([["the", "cat"] * 5])).all()
@@ -151,17 +180,30 @@ def test_files_of_any_size(run, tmp_path, wenmai_cli, monkeypatch):
     assert json.loads(ran.out) == {"run": str(run), "rows": 6, "width": 8, "out": "vectors.npy"}
     expected = wenmai.load(run).embed(TEXTS)
     assert np.allclose(np.load("vectors.npy"), expected, atol=1e-6)
-    assert wenmai_cli("embed", run, texts, "--out", "v.npy", "--layer", 1, "--pooling", "cls", "--normalize").status == 0
+    assert (
+        wenmai_cli(
+            "embed", run, texts, "--out", "v.npy", "--layer", 1, "--pooling", "cls", "--normalize"
+        ).status
+        == 0
+    )
     assert np.allclose(np.load("v.npy"), wenmai.load(run).embed(TEXTS, 1, "cls", True), atol=1e-6)
     parquet = pytest.importorskip("pyarrow.parquet")
     assert wenmai_cli("embed", run, texts, "--out", "vectors.parquet").status == 0
     table = parquet.read_table("vectors.parquet")
-    assert table["text"].to_pylist() == TEXTS and np.allclose(table["vector"].to_pylist(), expected, atol=1e-6)
+    assert table["text"].to_pylist() == TEXTS and np.allclose(
+        table["vector"].to_pylist(), expected, atol=1e-6
+    )
     ran = wenmai_cli("embed", run, texts)
     lines = [json.loads(line) for line in ran.out.splitlines()]
-    assert [line["text"] for line in lines] == TEXTS and np.allclose([line["vector"] for line in lines], expected, atol=1e-6)
+    assert [line["text"] for line in lines] == TEXTS and np.allclose(
+        [line["vector"] for line in lines], expected, atol=1e-6
+    )
     assert len(json.loads(wenmai_cli("embed", run, texts, "--json").out)["answers"]) == len(TEXTS)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["v.npy", "vectors.npy", "vectors.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "v.npy",
+        "vectors.npy",
+        "vectors.parquet",
+    ]
 
 
 def test_the_nearest_texts(run, tmp_path, wenmai_cli, monkeypatch):
@@ -188,27 +230,36 @@ def test_words_as_glove_has_them(models, tmp_path, wenmai_cli, monkeypatch):
     assert wenmai_cli("embed", "run", "--words", "--out", "vectors.txt").status == 0
     words, table = word_files.read("vectors.txt")
     known, expected = models["mlp"].word_vectors()
-    assert words == known and np.allclose(table, expected, atol=1e-6) and not {"<pad>", "<unk>"} & set(words)
+    assert (
+        words == known
+        and np.allclose(table, expected, atol=1e-6)
+        and not {"<pad>", "<unk>"} & set(words)
+    )
     again = fitted("mlp", hidden=4, embedding="vectors.txt")
     assert any("tokens have vectors from vectors.txt" in str(note) for note in again.notes_)
-    Classifier("mlp", hidden=4, steps=1, tokenizer="characters").fit(TEXTS * 4, LABELS * 4).save("letters")
+    Classifier("mlp", hidden=4, steps=1, tokenizer="characters").fit(TEXTS * 4, LABELS * 4).save(
+        "letters"
+    )
     ran = wenmai_cli("embed", "letters", "--words", "--out", "letters.txt")
     assert ran.status == 0 and "1 tokens have a space in them" in ran.err
     assert " " not in word_files.read("letters.txt")[0]
 
 
-@pytest.mark.parametrize("arguments, sentence", {
-    ("embed", "RUN"): "either a file of texts, or --words",
-    ("embed", "RUN", "FILE", "--words", "--out", "a.txt"): "either a file of texts, or --words",
-    ("embed", "RUN", "--words"): "ends in .txt",
-    ("embed", "RUN", "--words", "--out", "a.npy"): "ends in .txt",
-    ("embed", "RUN", "FILE", "--out", "a.csv"): "ends in .npy or .parquet",
-    ("embed", "RUN", "FILE", "--layer", "9"): "to 2, the last layer",
-    ("embed", "RUN", "FILE", "--pooling", "sum"): "pooling",
-    ("embed", "nowhere", "FILE"): "nowhere",
-    ("embed", "RUN", "nofile.txt"): "nofile.txt is not there",
-    ("embed", "RUN", "FILE", "--out", "no/folder/a.npy"): "no/folder",
-}.items())  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    {
+        ("embed", "RUN"): "either a file of texts, or --words",
+        ("embed", "RUN", "FILE", "--words", "--out", "a.txt"): "either a file of texts, or --words",
+        ("embed", "RUN", "--words"): "ends in .txt",
+        ("embed", "RUN", "--words", "--out", "a.npy"): "ends in .txt",
+        ("embed", "RUN", "FILE", "--out", "a.csv"): "ends in .npy or .parquet",
+        ("embed", "RUN", "FILE", "--layer", "9"): "to 2, the last layer",
+        ("embed", "RUN", "FILE", "--pooling", "sum"): "pooling",
+        ("embed", "nowhere", "FILE"): "nowhere",
+        ("embed", "RUN", "nofile.txt"): "nofile.txt is not there",
+        ("embed", "RUN", "FILE", "--out", "no/folder/a.npy"): "no/folder",
+    }.items(),
+)
 def test_what_is_wrong_is_told(arguments, sentence, run, tmp_path, wenmai_cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     named = {"RUN": str(run), "FILE": str(run.parent / "texts.txt")}

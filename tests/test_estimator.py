@@ -22,7 +22,9 @@ from wenmai.training.checkpoints import Checkpoints
 from wenmai.training.progress import Progress, Snapshot
 
 ROOT = Path(__file__).parents[1]
-TEXTS = [f"{word} thing number {n}" for n in range(10) for word in ("a good", "the bad", "some odd")]
+TEXTS = [
+    f"{word} thing number {n}" for n in range(10) for word in ("a good", "the bad", "some odd")
+]
 LABELS = ["good", "bad", "odd"] * 10
 SMALL = {"hidden": 8, "embed": 8, "steps": 60, "validation": 0.0, "learning_rate": 0.03}
 
@@ -84,36 +86,60 @@ def test_it_is_a_classifier_fitted_or_not():
 def test_pipelines():
     reverse = FunctionTransformer(lambda texts: [text[::-1] for text in texts])
     pipeline = make_pipeline(reverse, Classifier("softmax")).fit(TEXTS, LABELS)
-    assert pipeline.score(TEXTS, LABELS) == 1.0 and pipeline.predict(["a good one"]).tolist() == ["good"]
+    assert pipeline.score(TEXTS, LABELS) == 1.0 and pipeline.predict(["a good one"]).tolist() == [
+        "good"
+    ]
     pipeline.set_params(classifier__epochs=3)
     assert pipeline.get_params()["classifier__epochs"] == 3
     numbers = np.random.default_rng(0).normal(np.repeat([[0.0], [5.0]], 20, 0), 1, (40, 3))
     labels = [0] * 20 + [1] * 20
-    assert make_pipeline(StandardScaler(), Classifier("logistic")).fit(numbers, labels).score(numbers, labels) > 0.95
+    assert (
+        make_pipeline(StandardScaler(), Classifier("logistic"))
+        .fit(numbers, labels)
+        .score(numbers, labels)
+        > 0.95
+    )
 
 
 @pytest.mark.parametrize("rung", ["softmax", "mlp"])
 def test_cross_validation(rung):
-    estimator = Classifier(rung, **(SMALL | {"hidden": 32, "dropout": 0.0} if rung == "mlp" else {}))
+    estimator = Classifier(
+        rung, **(SMALL | {"hidden": 32, "dropout": 0.0} if rung == "mlp" else {})
+    )
     assert cross_val_score(estimator, TEXTS, LABELS, cv=3).tolist() == [1.0] * 3
     assert cross_val_score(estimator, TEXTS, LABELS, cv=3, scoring="neg_log_loss").min() > -0.7
     assert cross_val_predict(estimator, TEXTS, LABELS, cv=3).tolist() == LABELS
 
 
 def test_grid_search_over_lists_of_texts():
-    search = GridSearchCV(Classifier("softmax"), {"ngrams": [1, 2], "learning_rate": [0.0, 0.3]}, cv=3, error_score="raise")
+    search = GridSearchCV(
+        Classifier("softmax"),
+        {"ngrams": [1, 2], "learning_rate": [0.0, 0.3]},
+        cv=3,
+        error_score="raise",
+    )
     search.fit(TEXTS, LABELS)
     assert search.best_score_ == 1.0 and search.best_params_["learning_rate"] == 0.3
     assert search.predict(["the bad one"]).tolist() == ["bad"]
 
 
 def test_grid_search_over_rungs():
-    search = GridSearchCV(Classifier("softmax", seed=3), {"rung": ["perceptron", "softmax", "cnn"]}, cv=3, error_score="raise")
+    search = GridSearchCV(
+        Classifier("softmax", seed=3),
+        {"rung": ["perceptron", "softmax", "cnn"]},
+        cv=3,
+        error_score="raise",
+    )
     assert search.fit(TEXTS, LABELS).best_score_ == 1.0
-    assert len(search.cv_results_["params"]) == 3 and np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert (
+        len(search.cv_results_["params"]) == 3
+        and np.isfinite(search.cv_results_["mean_test_score"]).all()
+    )
     estimator = clone(Classifier("softmax", seed=3, ngrams=1)).set_params(rung="mlp")
     assert estimator.get_params()["seed"] == 3
-    with pytest.raises(Mistake, match='unknown option "ngrams"'):  # which was asked for, and an mlp has none
+    with pytest.raises(
+        Mistake, match='unknown option "ngrams"'
+    ):  # which was asked for, and an mlp has none
         estimator.fit(TEXTS, LABELS)
 
 
@@ -127,7 +153,9 @@ TAGS = [["O", "B-THING", "O", ["B-NEAR", "B-FAR"][n % 2]] for n in range(60)]
 @pytest.mark.parametrize("kind", [Tagger, Regressor])
 def test_clone_keeps_every_option_of_every_task(kind, rung):
     if kind.task_name in RUNGS[rung].tasks:
-        options = {"seed": 7, "validation": 0.2} | ({"crf": True} if kind is Tagger else {"horizon": 3})
+        options = {"seed": 7, "validation": 0.2} | (
+            {"crf": True} if kind is Tagger else {"horizon": 3}
+        )
         first = kind(rung, **options)
         assert clone(first).get_params() == first.get_params() == kind(rung).get_params() | options
 
@@ -136,8 +164,15 @@ def test_regressors_are_scikit_learns_too():
     assert is_regressor(Regressor("linear")) and not is_classifier(Regressor("linear"))
     assert not is_regressor(Tagger("softmax")) and not is_classifier(Tagger("softmax"))
     assert cross_val_score(Regressor("linear"), TABLE, SUMS, cv=3).min() > 0.9999
-    assert cross_val_score(Regressor("linear"), TABLE, SUMS, cv=3, scoring="neg_mean_squared_error").min() > -1e-3
-    search = GridSearchCV(Regressor("linear"), {"solver": ["closed", "gradient"]}, cv=3, error_score="raise").fit(TABLE, SUMS)
+    assert (
+        cross_val_score(
+            Regressor("linear"), TABLE, SUMS, cv=3, scoring="neg_mean_squared_error"
+        ).min()
+        > -1e-3
+    )
+    search = GridSearchCV(
+        Regressor("linear"), {"solver": ["closed", "gradient"]}, cv=3, error_score="raise"
+    ).fit(TABLE, SUMS)
     assert search.best_score_ > 0.9999
     pipeline = make_pipeline(StandardScaler(), Regressor("linear")).fit(TABLE, SUMS)
     np.testing.assert_allclose(pipeline.predict(TABLE), SUMS, atol=1e-3)
@@ -145,14 +180,18 @@ def test_regressors_are_scikit_learns_too():
 
 def test_taggers_in_cross_validation():
     assert cross_val_score(Tagger("perceptron"), TOKENS, TAGS, cv=3).tolist() == [1.0] * 3
-    search = GridSearchCV(Tagger("softmax"), {"window": [1, 2]}, cv=3, error_score="raise").fit(TOKENS, TAGS)
+    search = GridSearchCV(Tagger("softmax"), {"window": [1, 2]}, cv=3, error_score="raise").fit(
+        TOKENS, TAGS
+    )
     assert search.best_score_ == 1.0 and search.predict([["is", "here"]])[0][1] == "B-NEAR"
 
 
 # Answers
 
 
-@pytest.mark.parametrize("rung", [rung.name for rung in rungs_for("classify") if rung.name != "perceptron"])
+@pytest.mark.parametrize(
+    "rung", [rung.name for rung in rungs_for("classify") if rung.name != "perceptron"]
+)
 def test_probabilities_stand_in_the_order_of_the_classes(rung):
     known = Classifier(rung).get_params()
     estimator = trained(rung, **{name: value for name, value in SMALL.items() if name in known})
@@ -163,13 +202,18 @@ def test_probabilities_stand_in_the_order_of_the_classes(rung):
     assert estimator.classes_[probabilities.argmax(1)].tolist() == estimator.predict(TEXTS).tolist()
     answers = estimator.answers(TEXTS)
     assert [answer["label"] for answer in answers] == estimator.predict(TEXTS).tolist()
-    np.testing.assert_allclose([answer["probability"] for answer in answers], probabilities.max(1), atol=1e-5)
+    np.testing.assert_allclose(
+        [answer["probability"] for answer in answers], probabilities.max(1), atol=1e-5
+    )
 
 
 def test_the_perceptron_has_no_probabilities():
     estimator = trained("perceptron")
     assert estimator.answers(["a good one"]) == [{"label": "good"}]
-    with pytest.raises(Mistake, match="perceptron answers without probabilities here; to classify or tag, softmax has them"):
+    with pytest.raises(
+        Mistake,
+        match="perceptron answers without probabilities here; to classify or tag, softmax has them",
+    ):
         estimator.predict_proba(TEXTS)
 
 
@@ -178,18 +222,25 @@ def test_scores_are_those_of_scikit_learn():
 
     generator = np.random.default_rng(0)
     labels = generator.choice(["bad", "good", "odd"], 200, p=[0.7, 0.2, 0.1]).tolist()
-    texts = [f"{generator.choice(['x', label])} {generator.choice(['y', label])} z w" for label in labels]
+    texts = [
+        f"{generator.choice(['x', label])} {generator.choice(['y', label])} z w" for label in labels
+    ]
     estimator = trained("softmax", texts, labels, epochs=2)
     answers = estimator.predict(texts)
     scores = estimator.evaluate(texts, labels)
     assert 0.3 < scores["accuracy"] < 1
-    theirs = {"accuracy": accuracy_score(labels, answers), "macro_f1": f1_score(labels, answers, average="macro")}
+    theirs = {
+        "accuracy": accuracy_score(labels, answers),
+        "macro_f1": f1_score(labels, answers, average="macro"),
+    }
     assert scores == pytest.approx(theirs)
     assert estimator.score(texts, labels) == scores["accuracy"]
     outputs = np.log(estimator.predict_proba(texts))
     decided = outputs.argmax(1)
     confusion = estimator.task_.confusion(decided, estimator.task_.encode(labels))
-    assert confusion["counts"] == confusion_matrix(labels, answers).tolist() and confusion["classes"] == ["bad", "good", "odd"]
+    assert confusion["counts"] == confusion_matrix(labels, answers).tolist() and confusion[
+        "classes"
+    ] == ["bad", "good", "odd"]
     examples = estimator.examples(texts, labels)
     missed = estimator.task_.missed(outputs, decided, examples.targets)
     np.testing.assert_array_equal(missed > 0, decided != examples.targets)
@@ -217,18 +268,27 @@ class Column:
         return len(self.values)
 
 
-@pytest.mark.parametrize("labels", [[1, 0, 2] * 10, np.array([1, 0, 2] * 10), [True, False, False] * 10, [1.5, -1.0, 3.0] * 10],
-                         ids=["ints", "array", "bools", "floats"])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [[1, 0, 2] * 10, np.array([1, 0, 2] * 10), [True, False, False] * 10, [1.5, -1.0, 3.0] * 10],
+    ids=["ints", "array", "bools", "floats"],
+)
 def test_labels_of_every_kind(labels, tmp_path):
     estimator = trained(labels=labels)
     assert estimator.predict(TEXTS).tolist() == list(labels)
     assert estimator.score(TEXTS, labels) == 1.0
     loaded = wenmai.load(estimator.save(tmp_path / "run"))
-    assert loaded.predict(TEXTS).tolist() == list(labels) and loaded.classes_.dtype == estimator.classes_.dtype
+    assert (
+        loaded.predict(TEXTS).tolist() == list(labels)
+        and loaded.classes_.dtype == estimator.classes_.dtype
+    )
 
 
-@pytest.mark.parametrize("hold", [list, tuple, np.array, lambda values: np.array(values, object), Column, iter],
-                         ids=["list", "tuple", "array", "objects", "column", "iterator"])  # fmt: skip
+@pytest.mark.parametrize(
+    "hold",
+    [list, tuple, np.array, lambda values: np.array(values, object), Column, iter],
+    ids=["list", "tuple", "array", "objects", "column", "iterator"],
+)
 def test_texts_held_in_anything(hold):
     wanted = trained()
     estimator = trained(inputs=hold(TEXTS), labels=hold(LABELS))
@@ -236,8 +296,11 @@ def test_texts_held_in_anything(hold):
     assert estimator.score(hold(TEXTS), hold(LABELS)) == 1.0
 
 
-@pytest.mark.parametrize("hold", [list, np.array, lambda pairs: [list(pair) for pair in pairs], Column],
-                         ids=["tuples", "array", "lists", "column"])  # fmt: skip
+@pytest.mark.parametrize(
+    "hold",
+    [list, np.array, lambda pairs: [list(pair) for pair in pairs], Column],
+    ids=["tuples", "array", "lists", "column"],
+)
 def test_pairs_held_in_anything(hold):
     pairs = [("x y", "x y") if n % 2 else ("x y", "z w") for n in range(30)]
     labels = ["same" if n % 2 else "other" for n in range(30)]
@@ -245,34 +308,57 @@ def test_pairs_held_in_anything(hold):
     assert estimator.inputs_.pairs and estimator.predict(hold(pairs)).tolist() == labels
 
 
-@pytest.mark.parametrize("hold", [np.array, list, lambda rows: [list(row) for row in rows], Column],
-                         ids=["array", "arrays", "lists", "column"])  # fmt: skip
+@pytest.mark.parametrize(
+    "hold",
+    [np.array, list, lambda rows: [list(row) for row in rows], Column],
+    ids=["array", "arrays", "lists", "column"],
+)
 def test_numbers_held_in_anything(hold):
     rows = np.random.default_rng(0).normal(np.repeat([[0.0], [5.0]], 15, 0), 1, (30, 3))
     estimator = trained("logistic", hold(rows), [0] * 15 + [1] * 15)
-    assert estimator.inputs_.kind == "numbers" and estimator.score(hold(rows), [0] * 15 + [1] * 15) > 0.9
+    assert (
+        estimator.inputs_.kind == "numbers"
+        and estimator.score(hold(rows), [0] * 15 + [1] * 15) > 0.9
+    )
 
 
-@pytest.mark.parametrize("hold", [list, lambda rows: np.array([*map(tuple, rows)]), lambda rows: np.array([*rows])[..., None]],
-                         ids=["lists", "array", "frames"])  # fmt: skip
+@pytest.mark.parametrize(
+    "hold",
+    [list, lambda rows: np.array([*map(tuple, rows)]), lambda rows: np.array([*rows])[..., None]],
+    ids=["lists", "array", "frames"],
+)
 def test_sequences_that_happen_to_be_equally_long(hold):
     steps = [[float(n), 2.0] if n % 3 else [3.0, n, 1.0] for n in range(30)]
     for estimator in (
         Regressor("linear").fit(steps, [sum(row) / len(row) for row in steps]),
-        Classifier("gru", hidden=4, embed=4, steps=3).fit(steps, ["few" if n % 3 else "many" for n in range(30)]),
+        Classifier("gru", hidden=4, embed=4, steps=3).fit(
+            steps, ["few" if n % 3 else "many" for n in range(30)]
+        ),
     ):
         alone = [estimator.predict([row, [1.0]])[0] for row in ([1.0, 2.0], [5.0, 2.0])]
         assert list(estimator.predict(hold([[1.0, 2.0], [5.0, 2.0]]))) == alone
         assert len(estimator.predict([])) == 0
-        with pytest.raises(Mistake, match="expected sequences of numbers, 1 a step, found 'a text'"):
+        with pytest.raises(
+            Mistake, match="expected sequences of numbers, 1 a step, found 'a text'"
+        ):
             estimator.predict(["a text"])
 
 
-@pytest.mark.parametrize("hold", [list, lambda rows: [tuple(row) for row in rows], np.array, lambda rows: np.array(rows, object)],
-                         ids=["lists", "tuples", "array", "objects"])  # fmt: skip
+@pytest.mark.parametrize(
+    "hold",
+    [
+        list,
+        lambda rows: [tuple(row) for row in rows],
+        np.array,
+        lambda rows: np.array(rows, object),
+    ],
+    ids=["lists", "tuples", "array", "objects"],
+)
 def test_tokens_and_tags_held_in_anything(hold):
     estimator = Tagger("perceptron").fit(hold(TOKENS), hold(TAGS))
-    assert estimator.predict(hold(TOKENS)) == TAGS and estimator.score(hold(TOKENS), hold(TAGS)) == 1.0
+    assert (
+        estimator.predict(hold(TOKENS)) == TAGS and estimator.score(hold(TOKENS), hold(TAGS)) == 1.0
+    )
 
 
 def test_the_row_that_is_wrong_is_named_as_the_user_counts_it():
@@ -289,26 +375,37 @@ def test_what_does_not_fit_the_model_is_refused():
     numbers = trained(inputs=np.arange(90.0).reshape(30, 3))
     images = trained(inputs=np.random.default_rng(0).integers(0, 255, (30, 4, 4)))
     for estimator, wrong, says in [
-        (texts, [3], "input 1: expected a text, found int"), (texts, [None], "expected a text, found NoneType"),
-        (texts, [("a", "b")], "expected a text, found tuple"), (texts, np.zeros((2, 3)), "expected a text"),
-        (pairs, ["a"], "reads pairs"), (pairs, [("a", "b", "c")], "reads pairs"), (pairs, [("a", 3)], "expected a text"),
-        (numbers, np.zeros((2, 4)), "expected rows of 3 numbers"), (numbers, ["a text"], "numbers"),
-        (numbers, [[1, 2, float("nan")]], "row 1, column 3: found nan"), (numbers, np.zeros(3), "expected rows of 3 numbers"),
-        (images, np.zeros((2, 5, 4)), r"expected images of shape \(4, 4\)"), (images, ["a text"], "images"),
-    ]:  # fmt: skip
+        (texts, [3], "input 1: expected a text, found int"),
+        (texts, [None], "expected a text, found NoneType"),
+        (texts, [("a", "b")], "expected a text, found tuple"),
+        (texts, np.zeros((2, 3)), "expected a text"),
+        (pairs, ["a"], "reads pairs"),
+        (pairs, [("a", "b", "c")], "reads pairs"),
+        (pairs, [("a", 3)], "expected a text"),
+        (numbers, np.zeros((2, 4)), "expected rows of 3 numbers"),
+        (numbers, ["a text"], "numbers"),
+        (numbers, [[1, 2, float("nan")]], "row 1, column 3: found nan"),
+        (numbers, np.zeros(3), "expected rows of 3 numbers"),
+        (images, np.zeros((2, 5, 4)), r"expected images of shape \(4, 4\)"),
+        (images, ["a text"], "images"),
+    ]:
         with pytest.raises(Mistake, match=says):
             estimator.predict(wrong)
 
 
 def test_what_cannot_be_learned_from_is_refused():
     for inputs, labels, says in [
-        (TEXTS, LABELS[:-1], "found 30 inputs and 29 targets"), ([], [], "there are no rows"),
-        (TEXTS, ["a"] * 30, r"found one class only \(a\) in"), ([1, 2], ["a", "b"], "expected a text, found int"),
+        (TEXTS, LABELS[:-1], "found 30 inputs and 29 targets"),
+        ([], [], "there are no rows"),
+        (TEXTS, ["a"] * 30, r"found one class only \(a\) in"),
+        ([1, 2], ["a", "b"], "expected a text, found int"),
         (np.full((30, 2), np.nan), LABELS, "found nan, expected a finite number"),
-    ]:  # fmt: skip
+    ]:
         with pytest.raises(Mistake, match=says):
             trained(inputs=inputs, labels=labels)
-    with pytest.raises(Mistake, match="the label 'new' is not among the trained ones: bad, good, odd"):
+    with pytest.raises(
+        Mistake, match="the label 'new' is not among the trained ones: bad, good, odd"
+    ):
         trained().evaluate(["a text"], ["new"])
     with pytest.raises(Mistake, match="the label 'new' is not among the trained ones"):
         Classifier("softmax").fit(TEXTS, LABELS, valid=(["x"], ["new"]))
@@ -331,9 +428,15 @@ def test_one_hot_vectors(rung, tmp_path):
 @pytest.mark.parametrize("rung", ["mlp", "gru", "transformer"])
 def test_vectors_from_a_file(rung, tmp_path):
     path = tmp_path / "vectors.txt"
-    path.write_text("good 1 0 0 0 0\nbad 0 1 0 0 0\nodd 0 0 1 0 0\nexcellent 1 0 0 0 0.1\n", encoding="utf-8")
+    path.write_text(
+        "good 1 0 0 0 0\nbad 0 1 0 0 0\nodd 0 0 1 0 0\nexcellent 1 0 0 0 0.1\n", encoding="utf-8"
+    )
     known = Classifier(rung).get_params()
-    options = {name: value for name, value in (SMALL | {"width": 8, "dropout": 0.0}).items() if name in known}
+    options = {
+        name: value
+        for name, value in (SMALL | {"width": 8, "dropout": 0.0}).items()
+        if name in known
+    }
     estimator = trained(rung, embedding=str(path), **options)
     table = estimator.model_.input.table.weight.detach().numpy()
     tokens = estimator.inputs_.tokenizer.tokens
@@ -343,13 +446,18 @@ def test_vectors_from_a_file(rung, tmp_path):
     np.testing.assert_allclose(kept / kept[0], [1, 0, 0, 0, 0.1], atol=1e-6)
     assert table[tokens.index("good")][1:].any()  # a word of the texts was learned further
     path.unlink()
-    loaded = wenmai.load(estimator.save(tmp_path / "run"))  # the weights hold the vectors; the file is not needed
+    loaded = wenmai.load(
+        estimator.save(tmp_path / "run")
+    )  # the weights hold the vectors; the file is not needed
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), estimator.predict_proba(TEXTS))
 
 
 def test_texts_are_read_up_to_their_longest():
     estimator = trained("gru", **SMALL, max_length=3)
-    start, whole = estimator.predict_proba(["a good thing"]), estimator.predict_proba(["a good thing number 1 bad bad bad"])
+    start, whole = (
+        estimator.predict_proba(["a good thing"]),
+        estimator.predict_proba(["a good thing number 1 bad bad bad"]),
+    )
     np.testing.assert_allclose(start, whole, atol=1e-6)
 
 
@@ -369,14 +477,25 @@ def test_an_old_run_is_replaced_and_other_folders_are_not(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(Mistake, match="which is no part of a run, and is left as it is; choose another --out"):
+    with pytest.raises(
+        Mistake, match="which is no part of a run, and is left as it is; choose another --out"
+    ):
         first.save(tmp_path / "mine")
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["mine", "run"]
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
 
-@pytest.mark.parametrize("beside", ["training/thesis.txt", "run.json", "manifest.json", "training/000000001/thesis.txt",
-                                    "training/start/thesis.txt", "training/.start.part.x.txt"])  # fmt: skip
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "training/thesis.txt",
+        "run.json",
+        "manifest.json",
+        "training/000000001/thesis.txt",
+        "training/start/thesis.txt",
+        "training/.start.part.x.txt",
+    ],
+)
 def test_a_folder_that_looks_like_a_run_is_left_as_it_is(tmp_path, beside, wenmai_cli):
     mine = tmp_path / "mine"
     (mine / beside).parent.mkdir(parents=True)
@@ -399,12 +518,19 @@ def test_what_stands_beside_a_run_is_not_replaced_with_it(tmp_path):
 
 def test_a_training_that_was_stopped_is_not_replaced(tmp_path, wenmai_cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [f"{'good' if n % 2 else 'bad'} film number {n},{'pos' if n % 2 else 'neg'}\n" for n in range(60)]
+    rows = [
+        f"{'good' if n % 2 else 'bad'} film number {n},{'pos' if n % 2 else 'neg'}\n"
+        for n in range(60)
+    ]
     (tmp_path / "films.csv").write_text("text,label\n" + "".join(rows))
     kept = Checkpoints(tmp_path / "runs" / "films-gru")
     kept.begin({"source": "films.csv"})
     estimator = trained("gru", **SMALL)
-    kept.keep(estimator, Progress(1, 2, 0.1, 0.1, 0.1, 1.0, snapshot=lambda: Snapshot({"a": np.zeros(3)}, {})), True)
+    kept.keep(
+        estimator,
+        Progress(1, 2, 0.1, 0.1, 0.1, 1.0, snapshot=lambda: Snapshot({"a": np.zeros(3)}, {})),
+        True,
+    )
     before = sorted(path.relative_to(tmp_path) for path in kept.folder.rglob("*"))
     for command in ("compare films.csv --rungs gru --minutes 0.02", "train gru films.csv"):
         ran = wenmai_cli(*command.split())
@@ -418,7 +544,9 @@ def test_a_training_that_was_stopped_is_not_replaced(tmp_path, wenmai_cli, monke
 def test_half_characters_can_be_kept(rung, tmp_path):
     texts = [f"{text} \ud800" for text in TEXTS]
     for tokenizer in ("words", "characters"):
-        estimator = trained(rung, texts, [f"{label}\udfff" for label in LABELS], tokenizer=tokenizer, epochs=1)
+        estimator = trained(
+            rung, texts, [f"{label}\udfff" for label in LABELS], tokenizer=tokenizer, epochs=1
+        )
         loaded = wenmai.load(estimator.save(tmp_path / tokenizer))
         np.testing.assert_array_equal(loaded.predict_proba(texts), estimator.predict_proba(texts))
         assert loaded.classes_.tolist() == estimator.classes_.tolist()
@@ -428,16 +556,31 @@ def test_half_characters_can_be_kept(rung, tmp_path):
 
 
 def python(*arguments):
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=True
+    ).stdout
 
 
 HEAVY = "{'torch', 'sklearn', 'numba', 'numpy', 'matplotlib', 'tokenizers'}"
 
 
 def test_import_wenmai_loads_nothing_heavy():
-    assert python("-c", f"import sys, wenmai; print(sorted({HEAVY} & set(sys.modules)))").strip() == "[]"
-    assert python("-c", "import sys, wenmai; dir(wenmai), wenmai.Mistake; print('torch' in sys.modules)").strip() == "False"
-    assert python("-c", "import sys, wenmai; wenmai.Classifier; print('sklearn' in sys.modules)").strip() == "False"
+    assert (
+        python("-c", f"import sys, wenmai; print(sorted({HEAVY} & set(sys.modules)))").strip()
+        == "[]"
+    )
+    assert (
+        python(
+            "-c", "import sys, wenmai; dir(wenmai), wenmai.Mistake; print('torch' in sys.modules)"
+        ).strip()
+        == "False"
+    )
+    assert (
+        python(
+            "-c", "import sys, wenmai; wenmai.Classifier; print('sklearn' in sys.modules)"
+        ).strip()
+        == "False"
+    )
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         wenmai.nonsense  # noqa: B018
 
@@ -465,20 +608,30 @@ def test_imports_point_one_way():
     assert "0 broken" in found.stdout
 
 
-@pytest.mark.parametrize("labels", [[10**15, 10**15 + 1], [-1.5, 2.5], [False, True], ["", "文"], [1, 2**63 - 1]])
+@pytest.mark.parametrize(
+    "labels", [[10**15, 10**15 + 1], [-1.5, 2.5], [False, True], ["", "文"], [1, 2**63 - 1]]
+)
 def test_labels_of_any_kind_come_back(labels, tmp_path):
     model = Classifier("softmax", epochs=1).fit(["a b", "c d"] * 6, labels * 6)
     again = load(model.save(tmp_path / "run"))
-    assert again.classes_.tolist() == model.classes_.tolist() and again.classes_.dtype == model.classes_.dtype
+    assert (
+        again.classes_.tolist() == model.classes_.tolist()
+        and again.classes_.dtype == model.classes_.dtype
+    )
 
 
 def test_tokens_that_look_special_or_stand_twice_come_back(tmp_path):
     """A corpus may mark unknown words itself, and a file of vectors may name a word twice."""
     (tmp_path / "vectors.txt").write_text("see 1 2\nsee 3 4\n<unk> 5 6\n")
-    rows, tags = [["see", "<unk>", "<pad>"], ["a", "b", "c"]] * 6, [["B-X", "O", "O"], ["O", "B-X", "O"]] * 6
+    rows, tags = (
+        [["see", "<unk>", "<pad>"], ["a", "b", "c"]] * 6,
+        [["B-X", "O", "O"], ["O", "B-X", "O"]] * 6,
+    )
     for embedding in ("random", str(tmp_path / "vectors.txt")):
         model = Tagger("mlp", hidden=4, embed=4, steps=2, embedding=embedding).fit(rows, tags)
         assert load(model.save(tmp_path / "run")).predict(rows) == model.predict(rows)
     model = Classifier("mlp", hidden=4, steps=2, embedding=str(tmp_path / "vectors.txt"))
     model.fit(["see <unk> a b", "b c d e"] * 6, [0, 1] * 6)
-    np.testing.assert_array_equal(load(model.save(tmp_path / "run")).predict(["see <unk>"]), model.predict(["see <unk>"]))
+    np.testing.assert_array_equal(
+        load(model.save(tmp_path / "run")).predict(["see <unk>"]), model.predict(["see <unk>"])
+    )

@@ -21,12 +21,19 @@ from wenmai.models.ngram.classifier import NgramClassifier
 from wenmai.training import loop, run_folder
 from wenmai.training.interrupts import interrupts, uninterrupted
 
-SMALL = [word for option in ("hidden=8", "embed=8", "steps=12", "evaluations=3") for word in ("--set", option)]
+SMALL = [
+    word
+    for option in ("hidden=8", "embed=8", "steps=12", "evaluations=3")
+    for word in ("--set", option)
+]
 SMALL += ["--test", "0.1", "--device", "cpu"]
 
 
 def rows(count: int = 80) -> str:
-    lines = (f"a {'good' if n % 2 else 'bad'} film {n},{'pos' if n % 2 else 'neg'}\n" for n in range(count))
+    lines = (
+        f"a {'good' if n % 2 else 'bad'} film {n},{'pos' if n % 2 else 'neg'}\n"
+        for n in range(count)
+    )
     return "text,label\n" + "".join(lines)
 
 
@@ -34,7 +41,9 @@ def rows(count: int = 80) -> str:
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "films.csv").write_text(rows())
-    (tmp_path / "text.txt").write_text("".join(f"the {'good' if n % 2 else 'bad'} film of {n} people\n" for n in range(200)))
+    (tmp_path / "text.txt").write_text(
+        "".join(f"the {'good' if n % 2 else 'bad'} film of {n} people\n" for n in range(200))
+    )
     return tmp_path
 
 
@@ -101,7 +110,10 @@ def test_what_was_counted_is_kept_without_scores(wenmai_cli, place):
     with signalled(Estimator, "evaluate", signal.SIGTERM):
         ran = wenmai_cli("train", "ngram", "films.csv", "--out", "run")
     assert ran.status == 143
-    assert "what was learned is kept in run, without scores; for some: wenmai evaluate run DATA" in said(ran)
+    assert (
+        "what was learned is kept in run, without scores; for some: wenmai evaluate run DATA"
+        in said(ran)
+    )
     assert wenmai_cli("evaluate", "run", "films.csv").status == 0
 
 
@@ -122,8 +134,10 @@ def test_a_second_signal_of_another_kind_waits_too():
 
 def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path, monkeypatch):
     """An exception out of the beginning of a compiled module ends the process: 2 of 40 Ctrl-C while torch was loaded did."""
-    (tmp_path / "loaded_slowly.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n"
-                                               "for _ in range(20): time.sleep(0.01)\nwhole = True\n")  # fmt: skip
+    (tmp_path / "loaded_slowly.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n"
+        "for _ in range(20): time.sleep(0.01)\nwhole = True\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(KeyboardInterrupt), interrupts(at_once=True):
         import loaded_slowly
@@ -135,7 +149,9 @@ def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_in_an_import_that_something_whole_follows_waits_for_it_too(tmp_path, monkeypatch):
-    (tmp_path / "loaded_first.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nos.getpid()\n")
+    (tmp_path / "loaded_first.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nos.getpid()\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     done = []
     with pytest.raises(KeyboardInterrupt), interrupts(at_once=True):
@@ -151,7 +167,9 @@ def test_ctrl_c_in_an_import_that_something_whole_follows_waits_for_it_too(tmp_p
 
 def test_ctrl_c_where_nothing_can_be_raised_comes_again():
     """In a callback of compiled code, where Python writes it down and goes on."""
-    callback = ctypes.CFUNCTYPE(None)(lambda: [os.kill(os.getpid(), signal.SIGINT), time.sleep(0.05)])
+    callback = ctypes.CFUNCTYPE(None)(
+        lambda: [os.kill(os.getpid(), signal.SIGINT), time.sleep(0.05)]
+    )
     with pytest.raises(KeyboardInterrupt), interrupts(at_once=True):
         callback()
         for _ in range(500):
@@ -161,7 +179,9 @@ def test_ctrl_c_where_nothing_can_be_raised_comes_again():
 def test_what_cannot_be_kept_on_the_way_stops_at_once(wenmai_cli, place):
     with signalled(NgramClassifier, "learn", signal.SIGTERM):
         ran = wenmai_cli("train", "ngram", "films.csv", "--out", "run")
-    assert ran.status == 143 and "stopped before its end; the same command starts anew." in said(ran)
+    assert ran.status == 143 and "stopped before its end; the same command starts anew." in said(
+        ran
+    )
     assert not list(place.glob("*run*")) and not list(place.glob(".run*"))
 
 
@@ -169,7 +189,10 @@ def test_while_a_run_is_loaded_and_while_a_text_is_written(wenmai_cli, place):
     assert wenmai_cli("train", "ngram", "text.txt", "--out", "run").status == 0
     with signalled(LanguageModel, "stream"):
         ran = wenmai_cli("generate", "run", "--tokens", "20")
-    assert (ran.status, said(ran)) == (130, "wenmai: stopped before its end; the same command starts anew.")
+    assert (ran.status, said(ran)) == (
+        130,
+        "wenmai: stopped before its end; the same command starts anew.",
+    )
     import wenmai.estimators
 
     with signalled(wenmai.estimators, "loaded", signal.SIGTERM):
@@ -185,19 +208,27 @@ def test_while_a_file_is_answered_what_stood_there_stays(wenmai_cli, place, monk
         ran = wenmai_cli("predict", "run", "--file", "films.csv", "--out", "out.jsonl")
     (part,) = place.glob("out.jsonl.part.*")
     assert ran.status == 130 and f"what was answered before stands in {part.name}" in said(ran)
-    assert (place / "out.jsonl").read_text() == "of yesterday" and len(part.read_text().splitlines()) == 20
+    assert (place / "out.jsonl").read_text() == "of yesterday" and len(
+        part.read_text().splitlines()
+    ) == 20
 
 
 @pytest.mark.filterwarnings("always::wenmai.errors.Notice")
 @pytest.mark.parametrize("name", ["out.npy", "out.parquet"])
-def test_vectors_on_a_full_disk_leave_nothing_that_cannot_be_read(wenmai_cli, place, monkeypatch, name):
+def test_vectors_on_a_full_disk_leave_nothing_that_cannot_be_read(
+    wenmai_cli, place, monkeypatch, name
+):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(answers, "CHUNK", 10)
     assert wenmai_cli("train", "gru", "films.csv", "--out", "run", *SMALL).status == 0
     (place / name).write_text("of yesterday")
     with full_disk(1500):
         ran = wenmai_cli("embed", "run", "films.csv", "--out", name)
-    assert ran.status == 2 and f"{name} cannot be written" in said(ran) and "stands in" not in said(ran)
+    assert (
+        ran.status == 2
+        and f"{name} cannot be written" in said(ran)
+        and "stands in" not in said(ran)
+    )
     assert (place / name).read_text() == "of yesterday" and not list(place.glob(f"{name}.part.*"))
     with signalled(Embedder, "vectors", call=3):
         ran = wenmai_cli("embed", "run", "films.csv", "--out", name)
@@ -221,7 +252,9 @@ def test_two_that_answer_into_one_file(wenmai_cli, place, monkeypatch):
         with answers.writer(place / "out.jsonl", quiet=False) as other:
             other({"row": 2})
         assert (place / "out.jsonl").read_text() == '{"row": 2}\n'
-    assert (place / "out.jsonl").read_text() == '{"row": 1}\n' and not list(place.glob("out.jsonl.*"))
+    assert (place / "out.jsonl").read_text() == '{"row": 1}\n' and not list(
+        place.glob("out.jsonl.*")
+    )
 
 
 COMPARE = ["compare", "films.csv", "--minutes", "0.1", "--rungs", "softmax,perceptron"]
@@ -237,15 +270,23 @@ def test_a_comparison_shows_what_is_done_and_goes_on(wenmai_cli, place, number, 
     before = (run / "manifest.json").read_bytes()
     assert row["rung"] == "softmax" and row["failed"] is None
     ran = wenmai_cli(*COMPARE)
-    assert ran.status == 2 and "holds a comparison that was not finished: go on with wenmai compare --resume" in said(ran)
+    assert (
+        ran.status == 2
+        and "holds a comparison that was not finished: go on with wenmai compare --resume"
+        in said(ran)
+    )
     ran = wenmai_cli("compare", "--resume", "reports/films", "--seeds", "3")
     assert ran.status == 2 and "leave everything else out, such as --seeds" in said(ran)
     ran = wenmai_cli("compare", "--resume", "reports/films", "--json")
     found = {row["rung"]: row for row in json.loads(ran.out.splitlines()[-1])["rungs"]}
     assert ran.status == 0 and found.keys() == {"softmax", "perceptron"} and found["softmax"] == row
     assert (run / "manifest.json").read_bytes() == before  # it was not trained again
-    assert (place / "reports" / "films" / "report.html").exists() and not (place / "reports" / "films" / "unfinished").exists()
-    assert "holds no comparison that was stopped" in said(wenmai_cli("compare", "--resume", "reports/films"))
+    assert (place / "reports" / "films" / "report.html").exists() and not (
+        place / "reports" / "films" / "unfinished"
+    ).exists()
+    assert "holds no comparison that was stopped" in said(
+        wenmai_cli("compare", "--resume", "reports/films")
+    )
 
 
 def test_a_comparison_whose_rungs_are_all_done_is_summed_up(wenmai_cli, place):
@@ -254,7 +295,10 @@ def test_a_comparison_whose_rungs_are_all_done_is_summed_up(wenmai_cli, place):
     assert ran.status == 130 and "go on with: wenmai compare --resume reports/films" in said(ran)
     ran = wenmai_cli("compare", "--resume", "reports/films", "--json")
     assert ran.status == 0, said(ran)
-    assert {row["rung"] for row in json.loads(ran.out.splitlines()[-1])["rungs"]} == {"softmax", "perceptron"}
+    assert {row["rung"] for row in json.loads(ran.out.splitlines()[-1])["rungs"]} == {
+        "softmax",
+        "perceptron",
+    }
 
 
 def test_a_comparison_of_other_rows_is_not_gone_on_with(wenmai_cli, place):
@@ -262,7 +306,9 @@ def test_a_comparison_of_other_rows_is_not_gone_on_with(wenmai_cli, place):
         wenmai_cli(*COMPARE)
     (place / "films.csv").write_text(rows(82))
     ran = wenmai_cli("compare", "--resume", "reports/films")
-    assert ran.status == 2 and "is not what reports/films compared: its rows have changed" in said(ran)
+    assert ran.status == 2 and "is not what reports/films compared: its rows have changed" in said(
+        ran
+    )
 
 
 def test_a_comparison_that_is_stopped_before_a_rung_is_done(wenmai_cli, place):
@@ -280,14 +326,18 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(wenmai_cli, p
     with full_disk(20_000):
         ran = wenmai_cli("train", "--resume", "run")
     assert ran.status == 2 and "Traceback" not in ran.err
-    assert "cannot be written" in said(ran) and "when there is room, go on with: wenmai train --resume run" in said(ran)
+    assert "cannot be written" in said(
+        ran
+    ) and "when there is room, go on with: wenmai train --resume run" in said(ran)
     assert wenmai_cli("train", "--resume", "run").status == 0
 
 
 def test_a_run_that_cannot_be_written(wenmai_cli, place):
     with full_disk(20_000):
         ran = wenmai_cli("train", "mlp", "films.csv", *SMALL, "--set", "hidden=512", "--out", "run")
-    assert ran.status == 2 and said(ran).count("cannot be written") == 1 and "Traceback" not in ran.err
+    assert (
+        ran.status == 2 and said(ran).count("cannot be written") == 1 and "Traceback" not in ran.err
+    )
 
 
 @pytest.mark.filterwarnings("always::wenmai.errors.Notice")
@@ -311,7 +361,9 @@ def test_a_comparison_in_which_a_rung_fails(wenmai_cli, place):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Estimator, "save", lambda self, *_, **__: _full())
         ran = wenmai_cli(*COMPARE)
-    assert ran.status == 1 and "✗ softmax: OSError: [Errno 28] No space left on device" in " ".join(ran.out.split())
+    assert ran.status == 1 and "✗ softmax: OSError: [Errno 28] No space left on device" in " ".join(
+        ran.out.split()
+    )
 
 
 def _full():
@@ -321,19 +373,33 @@ def _full():
 # What decides the result
 
 
-@pytest.mark.parametrize(("file", "change", "what"), [
-    ("films.csv", lambda text: text.replace("film 7,pos", "film 7,neg"), "its training rows"),
-    ("valid.csv", lambda text: text.replace("film 7,pos", "film 7,neg"), "the validation rows"),
-    ("valid.csv", lambda text: text.replace("film 7", "movie 7"), "the validation rows"),
-    ("test.csv", lambda text: text.replace("film 7,pos", "film 7,neg"), "the test rows"),
-    ("vectors.txt", lambda text: text.replace("0.5", "0.75"), "the vectors of embedding="),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "change", "what"),
+    [
+        ("films.csv", lambda text: text.replace("film 7,pos", "film 7,neg"), "its training rows"),
+        ("valid.csv", lambda text: text.replace("film 7,pos", "film 7,neg"), "the validation rows"),
+        ("valid.csv", lambda text: text.replace("film 7", "movie 7"), "the validation rows"),
+        ("test.csv", lambda text: text.replace("film 7,pos", "film 7,neg"), "the test rows"),
+        ("vectors.txt", lambda text: text.replace("0.5", "0.75"), "the vectors of embedding="),
+    ],
+)
 def test_what_has_changed_since_is_refused(wenmai_cli, place, file, change, what):
     for name in ("valid.csv", "test.csv"):
         (place / name).write_text(rows(20).replace("a ", "another "))
-    (place / "vectors.txt").write_text("".join(f"{word} 0.5 0.25 {n}\n" for n, word in enumerate(["good", "bad", "film", "a"])))
-    ran = stopped_training(wenmai_cli, "--valid", "valid.csv", "--test", "test.csv", "--set", "embedding=vectors.txt",
-                           "--set", "embed=3")  # fmt: skip
+    (place / "vectors.txt").write_text(
+        "".join(f"{word} 0.5 0.25 {n}\n" for n, word in enumerate(["good", "bad", "film", "a"]))
+    )
+    ran = stopped_training(
+        wenmai_cli,
+        "--valid",
+        "valid.csv",
+        "--test",
+        "test.csv",
+        "--set",
+        "embedding=vectors.txt",
+        "--set",
+        "embed=3",
+    )
     assert ran.status == 130, ran.err
     before = (place / file).read_text()
     (place / file).write_text(change(before))
@@ -343,14 +409,21 @@ def test_what_has_changed_since_is_refused(wenmai_cli, place, file, change, what
     (place / "elsewhere").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place / "elsewhere")
-        assert wenmai_cli("train", "--resume", "../run").status == 0  # a relative path of vectors, too
+        assert (
+            wenmai_cli("train", "--resume", "../run").status == 0
+        )  # a relative path of vectors, too
 
 
-@pytest.mark.parametrize("more", [["--seed", "3"], ["--set", "hidden=9"], ["--minutes", "2"], ["--replace"]])
+@pytest.mark.parametrize(
+    "more", [["--seed", "3"], ["--set", "hidden=9"], ["--minutes", "2"], ["--replace"]]
+)
 def test_resume_stands_alone(wenmai_cli, place, more):
     stopped_training(wenmai_cli)
     ran = wenmai_cli("train", "--resume", "run", *more)
-    assert ran.status == 2 and f"goes on as it was begun; leave everything else out, such as {more[0]}." in said(ran)
+    assert (
+        ran.status == 2
+        and f"goes on as it was begun; leave everything else out, such as {more[0]}." in said(ran)
+    )
 
 
 # What is replaced
@@ -362,11 +435,21 @@ def test_what_is_replaced_only_if_said(wenmai_cli, place):
     stopped_training(wenmai_cli)
     again = ["train", "softmax", "films.csv", "--out", "run"]
     ran = wenmai_cli(*again)
-    assert ran.status == 2 and "holds a training that was not finished" in said(ran) and "--replace" in said(ran)
-    assert wenmai_cli(*again, "--replace").status == 0 and wenmai_cli(*again).status == 0  # the same data's run is
+    assert (
+        ran.status == 2
+        and "holds a training that was not finished" in said(ran)
+        and "--replace" in said(ran)
+    )
+    assert (
+        wenmai_cli(*again, "--replace").status == 0 and wenmai_cli(*again).status == 0
+    )  # the same data's run is
     other = ["train", "softmax", "other/films.csv", "--out", "run"]
     ran = wenmai_cli(*other)
-    assert ran.status == 2 and f"run holds a run of other data ({place}/films.csv); replace it with --replace" in said(ran)
+    assert (
+        ran.status == 2
+        and f"run holds a run of other data ({place}/films.csv); replace it with --replace"
+        in said(ran)
+    )
     assert wenmai_cli(*other, "--replace").status == 0
 
 
@@ -398,19 +481,36 @@ def test_a_comparison_goes_on_from_elsewhere(wenmai_cli, place, monkeypatch):
     (place / "elsewhere").mkdir()
     monkeypatch.chdir(place / "elsewhere")
     assert wenmai_cli("compare", "--resume", "../reports/films").status == 0
-    assert (place / "runs" / "films-perceptron" / "run.json").exists() and not list((place / "elsewhere").iterdir())
+    assert (place / "runs" / "films-perceptron" / "run.json").exists() and not list(
+        (place / "elsewhere").iterdir()
+    )
 
 
 # What is not ours
 
 
-@pytest.mark.parametrize("mine", ["unfinished/thesis.txt", "unfinished/softmax/thesis.txt", "decided/thesis.txt", "unfinished",
-                                  "report.html", "report.md", "report.json", "curves.en.svg", "quality.png"])  # fmt: skip
+@pytest.mark.parametrize(
+    "mine",
+    [
+        "unfinished/thesis.txt",
+        "unfinished/softmax/thesis.txt",
+        "decided/thesis.txt",
+        "unfinished",
+        "report.html",
+        "report.md",
+        "report.json",
+        "curves.en.svg",
+        "quality.png",
+    ],
+)
 def test_compare_leaves_what_no_comparison_wrote(wenmai_cli, place, mine):
     (place / "rep" / mine).parent.mkdir(parents=True)
     (place / "rep" / mine).write_text('{"rungs": 3}')
     ran = wenmai_cli(*COMPARE, "--out", "rep")
-    assert ran.status == 2 and "which no comparison wrote, and it is left as it is; choose another --out" in said(ran)
+    assert (
+        ran.status == 2
+        and "which no comparison wrote, and it is left as it is; choose another --out" in said(ran)
+    )
     assert (place / "rep" / mine).read_text() == '{"rungs": 3}'
     assert not list(place.glob("runs/*"))  # before anything is trained
 
@@ -422,7 +522,10 @@ def test_compare_writes_beside_other_files_and_over_its_own_report(wenmai_cli, p
     assert wenmai_cli(*once).status == 0 and wenmai_cli(*once).status == 0
     assert (place / "rep" / "notes.txt").read_text() == "mine"
     ran = wenmai_cli(*COMPARE, "--out", "films.csv")
-    assert ran.status == 2 and "films.csv is a file, where a folder for the report is to be written" in said(ran)
+    assert (
+        ran.status == 2
+        and "films.csv is a file, where a folder for the report is to be written" in said(ran)
+    )
 
 
 def test_ctrl_c_before_a_comparison_began_leaves_the_one_that_stands_there(wenmai_cli, place):
@@ -439,7 +542,9 @@ def test_ctrl_c_while_a_comparison_is_gone_on_with_leaves_it_to_go_on_with(wenma
 
     with signalled(comparing, "every_seed", call=2):
         wenmai_cli(*COMPARE)
-    shutil.rmtree(place / "reports" / "films" / "unfinished" / "softmax")  # as a kill in its first rung would leave it
+    shutil.rmtree(
+        place / "reports" / "films" / "unfinished" / "softmax"
+    )  # as a kill in its first rung would leave it
     with signalled(comparing, "every_seed"):
         ran = wenmai_cli("compare", "--resume", "reports/films")
     assert ran.status == 130 and "go on with: wenmai compare --resume reports/films" in said(ran)
@@ -455,11 +560,17 @@ def test_hidden_folders_and_files_with_a_name_much_like_ours_stay(wenmai_cli, pl
         assert (place / name).read_text() == "mine"
 
 
-@pytest.mark.parametrize("command", ["train softmax films.csv", "compare films.csv --rungs softmax --minutes 0.1"])
+@pytest.mark.parametrize(
+    "command", ["train softmax films.csv", "compare films.csv --rungs softmax --minutes 0.1"]
+)
 @pytest.mark.parametrize("out", ["films.csv/x", "/proc/x/y"])
 def test_a_place_that_cannot_be_written_is_said(wenmai_cli, place, command, out):
     ran = wenmai_cli(*command.split(), "--out", out)
-    assert ran.status == 2 and "cannot be written (" in said(ran) and "choose another place" in said(ran)
+    assert (
+        ran.status == 2
+        and "cannot be written (" in said(ran)
+        and "choose another place" in said(ran)
+    )
 
 
 def test_the_root_is_no_place(wenmai_cli, place):
@@ -477,10 +588,15 @@ def test_commands_that_are_said_can_be_copied(wenmai_cli, place):
         if "\n" in out:
             assert following == r"wenmai predict $'two\U0000000alines' …"  # as bash reads it
         else:
-            assert os.path.samefile(shlex.split(following)[2], out) and not shlex.split(following)[2].startswith("-")
+            assert os.path.samefile(shlex.split(following)[2], out) and not shlex.split(following)[
+                2
+            ].startswith("-")
     stopped_training(wenmai_cli)
     os.rename("run", "my run")
-    for ran in (wenmai_cli("train", "softmax", "films.csv", "--out", "my run"), wenmai_cli("predict", "my run", "text")):
+    for ran in (
+        wenmai_cli("train", "softmax", "films.csv", "--out", "my run"),
+        wenmai_cli("predict", "my run", "text"),
+    ):
         assert ran.status == 2 and 'wenmai train --resume "my run"' in said(ran)
 
 

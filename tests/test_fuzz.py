@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("WENMAI_FUZZ_SECONDS", "20")  # whether it ends, not how fast: that is for fuzzing.py by itself
+os.environ.setdefault(
+    "WENMAI_FUZZ_SECONDS", "20"
+)  # whether it ends, not how fast: that is for fuzzing.py by itself
 for package in ("resource", "zstandard", "pyarrow", "jieba"):
     pytest.importorskip(package)
 fuzzing = pytest.importorskip("fuzzing")
@@ -23,7 +25,10 @@ def check(found: dict, inputs: int) -> None:
     assert not found["failures"], fuzzing.told(found["failures"])
     assert sum(figures["inputs"] for figures in found["targets"].values()) == inputs
     for name, figures in found["targets"].items():
-        assert figures["inputs"] >= 100 and figures["inputs"] == figures["answered"] + figures["refused"], name
+        assert (
+            figures["inputs"] >= 100
+            and figures["inputs"] == figures["answered"] + figures["refused"]
+        ), name
     assert found["targets"].keys() == TARGETS.keys() and found["grown"] <= fuzzing.MEMORY
 
 
@@ -38,8 +43,14 @@ def test_what_once_broke(target, number):
     assert not found["failures"] and found["targets"][target]["refused"] == 1, found
 
 
-BROKE = {"pictures": 30_203_309, "matrices": 30_204_350, "checkpoint-bert": 30_200_662, "sounds": 30_200_296,
-         "txt": 33_003_712, "run-bert": 33_005_084}  # fmt: skip
+BROKE = {
+    "pictures": 30_203_309,
+    "matrices": 30_204_350,
+    "checkpoint-bert": 30_200_662,
+    "sounds": 30_200_296,
+    "txt": 33_003_712,
+    "run-bert": 33_005_084,
+}
 
 
 @pytest.mark.parametrize(("target", "number"), BROKE.items())
@@ -64,10 +75,15 @@ def test_a_million_times(capsys, million, monkeypatch):
 # The harness sees what it has to see.
 
 
-@pytest.mark.parametrize("name", ["csv", "idx", "tokenizer-bpe", "tokenizer-unigram", "run-linear", "run-mlp"])
+@pytest.mark.parametrize(
+    "name", ["csv", "idx", "tokenizer-bpe", "tokenizer-unigram", "run-linear", "run-mlp"]
+)
 def test_an_input_is_a_function_of_target_and_number(name):
     numbers = random.Random(0).sample(range(10**6), 20)
-    first, second = ([fuzzing.damage(name, number, TARGETS[name].seeds()) for number in numbers] for _ in range(2))
+    first, second = (
+        [fuzzing.damage(name, number, TARGETS[name].seeds()) for number in numbers]
+        for _ in range(2)
+    )
     assert first == second and len({one.data for one in first}) > 15
 
 
@@ -111,7 +127,12 @@ def test_what_is_refused(monkeypatch, tmp_path):
 
 
 def test_damage_that_a_checksum_tells_is_not_to_be_missed(monkeypatch, tmp_path):
-    work = pretended(monkeypatch, tmp_path, lambda place, seed: (place / "a.txt").read_text("latin-1"), sums=("a.txt",))
+    work = pretended(
+        monkeypatch,
+        tmp_path,
+        lambda place, seed: (place / "a.txt").read_text("latin-1"),
+        sums=("a.txt",),
+    )
     work.warm()
     failures = [fuzzing.attempted(work, number)[1] for number in range(50)]
     assert any("as if it were whole" in failure for failure in failures)
@@ -146,8 +167,12 @@ def test_a_worker_that_dies_prints_swells_or_hangs(does, seen, tmp_path):
     script = tmp_path / "culprit.py"
     script.write_text(CULPRIT.replace("DO", does))
     paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    ran = subprocess.run([sys.executable, script], capture_output=True, text=True,
-                         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)})  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+    )
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     assert found["targets"]["only"]["inputs"] == 60

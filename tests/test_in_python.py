@@ -21,7 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 import stubs
 
 TEXTS, LABELS = ["a good film", "a bad film"] * 12, ["pos", "neg"] * 12
-FILMS = [f"{text} {n}" for n, text in enumerate(TEXTS * 2)]  # each another, so that some can be held out
+FILMS = [
+    f"{text} {n}" for n, text in enumerate(TEXTS * 2)
+]  # each another, so that some can be held out
 
 
 # compare
@@ -31,13 +33,23 @@ FILMS = [f"{text} {n}" for n, text in enumerate(TEXTS * 2)]  # each another, so 
 def comparison(tmp_path_factory):
     place = tmp_path_factory.mktemp("compared")
     texts = [f"{text} {n}" for n, text in enumerate(TEXTS * 3)]
-    return wenmai.compare({"text": texts, "label": LABELS * 3}, minutes=0.02, rungs=["softmax", "perceptron"],
-                          runs=place / "runs", out=place / "report")  # fmt: skip
+    return wenmai.compare(
+        {"text": texts, "label": LABELS * 3},
+        minutes=0.02,
+        rungs=["softmax", "perceptron"],
+        runs=place / "runs",
+        out=place / "report",
+    )
 
 
 def test_a_comparison_is_an_object(comparison):
-    assert {row["rung"] for row in comparison.rows} == {"softmax", "perceptron"} and comparison.report["task"] == "classify"
-    assert comparison.recommendation["rung"] in ("softmax", "perceptron") and comparison.path.is_file()
+    assert {row["rung"] for row in comparison.rows} == {
+        "softmax",
+        "perceptron",
+    } and comparison.report["task"] == "classify"
+    assert (
+        comparison.recommendation["rung"] in ("softmax", "perceptron") and comparison.path.is_file()
+    )
     assert comparison.load().predict(["a good film 3"]).tolist() == ["pos"]
     assert comparison.load("perceptron").rung == "perceptron"
     with pytest.raises(Mistake, match="no run of gru was kept"):
@@ -46,7 +58,12 @@ def test_a_comparison_is_an_object(comparison):
 
 def test_a_comparison_is_shown(comparison, monkeypatch):
     told, html = repr(comparison), comparison._repr_html_()
-    assert comparison.reason in told and str(comparison.path) in told and "softmax" in told and "✓" in told
+    assert (
+        comparison.reason in told
+        and str(comparison.path) in told
+        and "softmax" in told
+        and "✓" in told
+    )
     assert html.count("<tr") == 3 and comparison.path.name in html and "<th>accuracy</th>" in html
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "准确率" in repr(comparison) and "<th>准确率</th>" in comparison._repr_html_()
@@ -70,9 +87,17 @@ def test_columns_in_memory_are_a_table():
 
     table = in_memory(Frame(t=["a", "b"], y=["x", "y"]), {"text": "t", "label": "y"})
     (chunk,) = table.chunks()
-    assert table.names == ["text", "label"] and chunk.columns == {"text": ["a", "b"], "label": ["x", "y"]}
-    assert table.source != in_memory({"text": ["a", "c"], "label": ["x", "y"]}, None).source  # other rows are other data
-    for wrong, says in ((["a"], "found list, expected a file"), ({"text": ["a"], "label": []}, "of different lengths")):
+    assert table.names == ["text", "label"] and chunk.columns == {
+        "text": ["a", "b"],
+        "label": ["x", "y"],
+    }
+    assert (
+        table.source != in_memory({"text": ["a", "c"], "label": ["x", "y"]}, None).source
+    )  # other rows are other data
+    for wrong, says in (
+        (["a"], "found list, expected a file"),
+        ({"text": ["a"], "label": []}, "of different lengths"),
+    ):
         with pytest.raises(Mistake, match=says):
             wenmai.compare(wrong)
     with pytest.raises(Mistake, match='no column "z"'):
@@ -95,12 +120,19 @@ def test_help_has_every_option_with_its_meaning(kind, monkeypatch):
 def test_help_says_which_rungs_have_an_option():
     assert re.search(r"^crf : bool, default False$", wenmai.Tagger.__doc__, re.M)
     assert re.search(r"^order : int \| None, default None \(ngram\)$", Classifier.__doc__, re.M)
-    assert re.search(r"^solver : \{auto, closed, gradient\}, default 'auto' \(linear\)$", wenmai.Regressor.__doc__, re.M)
+    assert re.search(
+        r"^solver : \{auto, closed, gradient\}, default 'auto' \(linear\)$",
+        wenmai.Regressor.__doc__,
+        re.M,
+    )
 
 
 def test_the_stubs_are_those_of_the_signatures(monkeypatch):
     assert stubs.STUB.read_text("utf-8") == stubs.written(), "run make stubs"
-    assert stubs.union(["int", "int | None", "Literal['a | b'] | None"]) == "int | None | Literal['a | b']"
+    assert (
+        stubs.union(["int", "int | None", "Literal['a | b'] | None"])
+        == "int | None | Literal['a | b']"
+    )
     compile(stubs.STUB.read_text("utf-8"), "stub", "exec")
     named = re.findall(r"^class (\w+)|import (\w+) as \2$", stubs.STUB.read_text("utf-8"), re.M)
     assert {one or other for one, other in named} == set(wenmai.__all__)
@@ -110,7 +142,12 @@ def test_the_stubs_are_those_of_the_signatures(monkeypatch):
 def test_every_name_is_there_and_import_loads_no_torch():
     assert all(getattr(wenmai, name) for name in wenmai.__all__)
     code = "import sys, wenmai; print([m for m in ('torch', 'numpy', 'rich') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 # Not trained
@@ -120,7 +157,9 @@ def test_what_is_not_trained_says_so_as_scikit_learn_does():
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    with pytest.raises(NotFittedError, match="this Classifier has not been trained; call fit first"):
+    with pytest.raises(
+        NotFittedError, match="this Classifier has not been trained; call fit first"
+    ):
         Classifier("softmax").predict(["a"])
     with pytest.raises(NotTrained) as caught:
         Classifier("softmax").predict_proba(["a"])
@@ -132,20 +171,33 @@ def test_what_is_not_trained_says_so_as_scikit_learn_does():
 
 
 def test_scikit_learn_is_not_loaded_for_it():
-    code = ("import sys; from wenmai import Classifier\ntry: Classifier('gru').predict(['a'])\nexcept ValueError as e: "
-            "print(type(e).__mro__[0].__name__, 'sklearn' in sys.modules)")  # fmt: skip
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "NotTrained False\n"
+    code = (
+        "import sys; from wenmai import Classifier\ntry: Classifier('gru').predict(['a'])\nexcept ValueError as e: "
+        "print(type(e).__mro__[0].__name__, 'sklearn' in sys.modules)"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "NotTrained False\n"
+    )
 
 
 # Notebooks
 
 
 def test_an_estimator_in_a_notebook(monkeypatch):
-    model = Classifier("mlp", hidden=4, embed=4, steps=2, evaluations=1, tokenizer="words", widths="<b>")
+    model = Classifier(
+        "mlp", hidden=4, embed=4, steps=2, evaluations=1, tokenizer="words", widths="<b>"
+    )
     assert "not trained yet" in model._repr_html_() and "&lt;b&gt;" in model._repr_html_()
     model.options.pop("widths")
     html = model.fit(FILMS, LABELS * 2)._repr_html_()
-    assert "<th>weights</th>" in html and "<th>classes</th><td>2</td>" in html and "best accuracy on held-out rows" in html
+    assert (
+        "<th>weights</th>" in html
+        and "<th>classes</th><td>2</td>" in html
+        and "best accuracy on held-out rows" in html
+    )
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "已训练" in model._repr_html_() and "not trained" not in model._repr_html_()
     assert "Classifier" in Classifier("nothing")._repr_html_()
@@ -172,7 +224,9 @@ def test_fit_shows_its_progress(monkeypatch, capsys):
     monkeypatch.setattr(progress_line, "EVERY", 0.0)  # no terminal: lines
     Classifier("mlp", progress=True, **quick).fit(FILMS, LABELS * 2)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "Classifier mlp: preparing" and re.search(r"update 4 of 4, accuracy \d\.\d{4}$", lines[-1])
+    assert lines[0] == "Classifier mlp: preparing" and re.search(
+        r"update 4 of 4, accuracy \d\.\d{4}$", lines[-1]
+    )
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     Classifier("mlp", progress=True, **quick).fit(FILMS, LABELS * 2)
     assert terminal.written.count("\r") == len(lines) and terminal.written.count("\n") == 1
@@ -186,19 +240,24 @@ def test_tables_of_one_column_and_arrays_of_one():
     for texts in (column, Frame(text=TEXTS), np.array(TEXTS)[:, None]):
         model = Classifier("softmax").fit(texts, labels)
         assert model.predict(texts).tolist() == LABELS and model.score(texts, labels) == 1.0
-    assert Classifier("softmax").fit(TEXTS, np.array([0, 1] * 12)[:, None]).predict(["a bad film"]).tolist() == [1]
+    assert Classifier("softmax").fit(TEXTS, np.array([0, 1] * 12)[:, None]).predict(
+        ["a bad film"]
+    ).tolist() == [1]
 
 
 def test_a_table_of_several_columns_is_no_text():
     with pytest.raises(
-        Mistake, match=r'columns text, label where one column of texts is expected; choose it, as in table\["text"\]'
+        Mistake,
+        match=r'columns text, label where one column of texts is expected; choose it, as in table\["text"\]',
     ):
         Classifier("softmax").fit(Frame(text=TEXTS, label=LABELS), LABELS)
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.nan])
 def test_a_label_that_is_missing_is_answered(missing):
-    with pytest.raises(Mistake, match=r"^row 24: found no label \((?:nan|None)\); leave such rows out"):
+    with pytest.raises(
+        Mistake, match=r"^row 24: found no label \((?:nan|None)\); leave such rows out"
+    ):
         Classifier("softmax").fit(TEXTS, [*LABELS[:-1], missing])
     with pytest.raises(Mistake, match=r"^row 24: found no label"):
         Classifier("softmax").fit(TEXTS, np.array([0.0, 1.0] * 11 + [0.0, np.nan]))
@@ -207,10 +266,12 @@ def test_a_label_that_is_missing_is_answered(missing):
 def test_the_most_probable_labels():
     model = Classifier("softmax").fit(TEXTS, LABELS)
     (best,) = model.predict(["a good film"], top_k=2)
-    assert [one["label"] for one in best] == ["pos", "neg"] and best[0]["probability"] + best[1]["probability"] == pytest.approx(
-        1
-    )
+    assert [one["label"] for one in best] == ["pos", "neg"] and best[0]["probability"] + best[1][
+        "probability"
+    ] == pytest.approx(1)
     assert len(model.predict(["a good film"], top_k=9)[0]) == 2
-    assert Classifier("perceptron").fit(TEXTS, LABELS).predict(["a good film"], top_k=1) == [[{"label": "pos"}]]
+    assert Classifier("perceptron").fit(TEXTS, LABELS).predict(["a good film"], top_k=1) == [
+        [{"label": "pos"}]
+    ]
     with pytest.raises(Mistake, match="top_k=0: expected 1 or more"):
         model.predict(["a"], top_k=0)

@@ -30,20 +30,32 @@ def rungs_of(table: str) -> list[str]:
 @each_readme
 def test_the_demo_has_every_rung_that_classifies(readme):
     table = demo_table.MARKS.search(readme.read_text("utf-8")).group()
-    assert sorted(rungs_of(table)) == sorted(rung.name for rung in rungs_for("classify", "tokens") if not rung.framed)
+    assert sorted(rungs_of(table)) == sorted(
+        rung.name for rung in rungs_for("classify", "tokens") if not rung.framed
+    )
 
 
 @each_readme
 def test_the_ladder_has_every_rung_in_its_order(readme):
-    named = re.findall(r"^\| ((?:`[\w-]+` ?)+)\|", readme.read_text("utf-8").rpartition("\n## ")[2], re.M)
+    named = re.findall(
+        r"^\| ((?:`[\w-]+` ?)+)\|", readme.read_text("utf-8").rpartition("\n## ")[2], re.M
+    )
     assert re.findall(r"[\w-]+", " ".join(named)) == list(RUNGS)
 
 
 def test_what_a_demo_found_goes_into_both(tmp_path, monkeypatch, wenmai_cli):
     monkeypatch.chdir(tmp_path)
     bring(tmp_path)
-    assert wenmai_cli("compare", "reviews.csv", "--minutes", "0.05", "--rungs", "softmax,perceptron").status == 0
-    copies = {lang: Path(shutil.copy(path, tmp_path / f"new.{path.name}")) for lang, path in demo_table.READMES.items()}
+    assert (
+        wenmai_cli(
+            "compare", "reviews.csv", "--minutes", "0.05", "--rungs", "softmax,perceptron"
+        ).status
+        == 0
+    )
+    copies = {
+        lang: Path(shutil.copy(path, tmp_path / f"new.{path.name}"))
+        for lang, path in demo_table.READMES.items()
+    }
     monkeypatch.setattr(demo_table, "READMES", copies)
     demo_table.write(json.loads((tmp_path / "reports/reviews/report.json").read_text("utf-8")))
     for readme, copy in zip(READMES, copies.values()):
@@ -66,7 +78,16 @@ def test_the_chinese_readme_leads_to_chinese_documents():
 
 
 def test_what_was_touched_says_which_tests():
-    texts = ("from wenmai.layers.crf import CRF", "from wenmai.layers import blocks, crf", "import wenmai")
+    texts = (
+        "from wenmai.layers.crf import CRF",
+        "from wenmai.layers import blocks, crf",
+        "import wenmai",
+    )
     tests = {Path(f"tests/test_{name}.py"): text for name, text in zip("abc", texts)}
-    assert touched.tests_about([Path("src/wenmai/layers/crf.py")], tests) == [Path("tests/test_a.py"), Path("tests/test_b.py")]
-    assert touched.tests_about([Path("tests/test_c.py"), Path("README.md")], tests) == [Path("tests/test_c.py")]
+    assert touched.tests_about([Path("src/wenmai/layers/crf.py")], tests) == [
+        Path("tests/test_a.py"),
+        Path("tests/test_b.py"),
+    ]
+    assert touched.tests_about([Path("tests/test_c.py"), Path("README.md")], tests) == [
+        Path("tests/test_c.py")
+    ]

@@ -46,33 +46,55 @@ def lines_of(task: str) -> tuple[str, str]:
     if task == "generate":
         return "txt", "".join(f"row{row} {one} {two}\n" for row, one, two in rows)
     if task == "pretrain":  # documents of two lines, of three words and of two
-        return "txt", "".join(f"row{row} {one}" + ("\n\n" if row % 2 else f" {two}\n") for row, one, two in rows)
+        return "txt", "".join(
+            f"row{row} {one}" + ("\n\n" if row % 2 else f" {two}\n") for row, one, two in rows
+        )
     if task == "translate":
-        return "csv", "source,target\n" + "".join(f"row{row} {one} {two},row{row} {two} {one}\n" for row, one, two in rows)
+        return "csv", "source,target\n" + "".join(
+            f"row{row} {one} {two},row{row} {two} {one}\n" for row, one, two in rows
+        )
     if task == "compose":
         return "csv", "label,text\n" + "".join(f"{one},row{row} {two}\n" for row, one, two in rows)
     if task == "transcribe":
-        return "csv", "audio,text\n" + "".join(f"row{row}.wav,row{row} {one}\n" for row, one, _ in rows)
+        return "csv", "audio,text\n" + "".join(
+            f"row{row}.wav,row{row} {one}\n" for row, one, _ in rows
+        )
     if task == "choose":
         lines = (f"row{row} {one},what,a|{two},{two}\n" for row, one, two in rows)
         return "csv", "context,question,choices,answer\n" + "".join(lines)
     if task == "reply":
-        return "csv", "story,question,answer\n" + "".join(f"row{row} {one} {two},what,{two}\n" for row, one, two in rows)
+        return "csv", "story,question,answer\n" + "".join(
+            f"row{row} {one} {two},what,{two}\n" for row, one, two in rows
+        )
     if task == "answer":
-        return "csv", "context,question,answer\n" + "".join(f"row{row} {one} {two},what,{two}\n" for row, one, two in rows)
+        return "csv", "context,question,answer\n" + "".join(
+            f"row{row} {one} {two},what,{two}\n" for row, one, two in rows
+        )
     return "csv", "text,label\n" + "".join(f"row{row} {one},{two}\n" for row, one, two in rows)
 
 
 TINY = {"steps": 4, "evaluations": 2, "hidden": 4, "embed": 4}
 # (task, rung, options): one without the loop, where there is one, and one with it
 CASES = [
-    ("classify", "softmax", {"epochs": 2}), ("classify", "mlp", TINY), ("tag", "perceptron", {"epochs": 2}), ("tag", "gru", TINY),
-    ("regress", "linear", {"solver": "gradient", "epochs": 2}), ("regress", "mlp", {"steps": 4, "evaluations": 2, "hidden": 4}),
-    ("generate", "gru", TINY), ("translate", "seq2seq", TINY), ("compose", "gru", TINY),
+    ("classify", "softmax", {"epochs": 2}),
+    ("classify", "mlp", TINY),
+    ("tag", "perceptron", {"epochs": 2}),
+    ("tag", "gru", TINY),
+    ("regress", "linear", {"solver": "gradient", "epochs": 2}),
+    ("regress", "mlp", {"steps": 4, "evaluations": 2, "hidden": 4}),
+    ("generate", "gru", TINY),
+    ("translate", "seq2seq", TINY),
+    ("compose", "gru", TINY),
     ("pretrain", "bert", {"steps": 4, "evaluations": 2, "width": 4, "heads": 2}),
-    ("answer", "attention", TINY), ("choose", "gru", TINY), ("reply", "seq2seq", TINY), ("transcribe", "gru", TINY),
-]  # fmt: skip
-MARK = {True: 0.25, False: 0.125}  # the score of the test part, and of the valid part, as the spied `evaluate` gives it
+    ("answer", "attention", TINY),
+    ("choose", "gru", TINY),
+    ("reply", "seq2seq", TINY),
+    ("transcribe", "gru", TINY),
+]
+MARK = {
+    True: 0.25,
+    False: 0.125,
+}  # the score of the test part, and of the valid part, as the spied `evaluate` gives it
 
 
 def test_every_task_is_watched():
@@ -86,18 +108,35 @@ class Spies:
         self.calls, self.monkeypatch, kind = [], monkeypatch, TASKS[task]
         for name in ("learn", "learn_inputs", "training_examples", "judge"):
             monkeypatch.setattr(kind, name, self.task_spy(name, getattr(kind, name)))
-        for name in {"training", "evaluate", "examples", "predict", "log_prob", "hypotheses", "scored"}:
+        for name in {
+            "training",
+            "evaluate",
+            "examples",
+            "predict",
+            "log_prob",
+            "hypotheses",
+            "scored",
+        }:
             for owner in {Estimator, ESTIMATORS[task]}:
                 if name in vars(owner):
                     monkeypatch.setattr(owner, name, self.estimator_spy(name, vars(owner)[name]))
 
     def task_spy(self, name: str, function):
         def spied(task, first, second=None, *more, **options):
-            seen = {"learn": lambda: numbers_in(first), "learn_inputs": lambda: numbers_in(first) | numbers_in(second),
-                    "training_examples": lambda: numbers_in(second) | numbers_in(more[0]),
-                    "judge": lambda: numbers_in(second.valid[0]) | numbers_in(second.valid[1])}[name]()  # fmt: skip
+            seen = {
+                "learn": lambda: numbers_in(first),
+                "learn_inputs": lambda: numbers_in(first) | numbers_in(second),
+                "training_examples": lambda: numbers_in(second) | numbers_in(more[0]),
+                "judge": lambda: numbers_in(second.valid[0]) | numbers_in(second.valid[1]),
+            }[name]()
             self.calls.append((name, seen))
-            return function(task, first, *(() if name == "learn" and second is None else (second,)), *more, **options)
+            return function(
+                task,
+                first,
+                *(() if name == "learn" and second is None else (second,)),
+                *more,
+                **options,
+            )
 
         return spied
 
@@ -125,21 +164,28 @@ def opened(tmp_path, monkeypatch):
         for row in range(ROWS if task == "transcribe" else 0):
             with wave.open(f"row{row}.wav", "wb") as sound:
                 sound.setparams((1, 2, 8000, 0, "NONE", ""))
-                sound.writeframes(np.random.default_rng(row).integers(-9000, 9000, 4000, dtype="<i2").tobytes())
+                sound.writeframes(
+                    np.random.default_rng(row).integers(-9000, 9000, 4000, dtype="<i2").tobytes()
+                )
         return open_dataset(f"data.{suffix}", TASKS, task, valid="0.2", test="0.2", seed=0)
 
     return open_file
 
 
 def parts_of(data) -> tuple[set[int], set[int], set[int]]:
-    train, valid, test = (numbers_in(part.inputs) | numbers_in(part.targets) for part in (data.train, data.valid, data.test))
+    train, valid, test = (
+        numbers_in(part.inputs) | numbers_in(part.targets)
+        for part in (data.train, data.valid, data.test)
+    )
     assert len(train) + len(valid) + len(test) == ROWS and train | valid | test == set(range(ROWS))
     assert min(len(valid), len(test)) >= 10
     return train, valid, test
 
 
 @pytest.mark.parametrize(("task", "rung", "options"), CASES)
-def test_train_learns_from_train_and_tells_what_test_scored(opened, monkeypatch, wenmai_cli, task, rung, options):
+def test_train_learns_from_train_and_tells_what_test_scored(
+    opened, monkeypatch, wenmai_cli, task, rung, options
+):
     data = opened(task)
     train, valid, test = parts_of(data)
     spies, metric = Spies(monkeypatch, task), data.task.metric
@@ -150,17 +196,36 @@ def test_train_learns_from_train_and_tells_what_test_scored(opened, monkeypatch,
     monkeypatch.setattr(Estimator, "evaluate", spies.estimator_spy("evaluate", marked))
     settings = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
     source = f"data.{lines_of(task)[0]}"
-    ran = wenmai_cli("train", rung, source, "--task", task, "--valid", "0.2", "--test", "0.2", *settings, "--json")
+    ran = wenmai_cli(
+        "train",
+        rung,
+        source,
+        "--task",
+        task,
+        "--valid",
+        "0.2",
+        "--test",
+        "0.2",
+        *settings,
+        "--json",
+    )
     assert ran.status == 0, ran.err
     assert spies.of("training") == [train] and spies.of("valid") == [valid]
-    assert all(numbers <= train for numbers in spies.of("learn", "learn_inputs", "training_examples"))
+    assert all(
+        numbers <= train for numbers in spies.of("learn", "learn_inputs", "training_examples")
+    )
     assert spies.of("learn_inputs") == [train]
     assert spies.of("judge") == [valid] and spies.of("evaluate") == [valid, test]
-    assert json.loads(ran.out.splitlines()[-1])["scores"] == {"valid": {metric: MARK[False]}, "test": {metric: MARK[True]}}
+    assert json.loads(ran.out.splitlines()[-1])["scores"] == {
+        "valid": {metric: MARK[False]},
+        "test": {metric: MARK[True]},
+    }
 
 
 @pytest.mark.parametrize(("task", "rung", "options"), CASES)
-def test_compare_chooses_on_valid_and_scores_on_test(opened, monkeypatch, tmp_path, task, rung, options):
+def test_compare_chooses_on_valid_and_scores_on_test(
+    opened, monkeypatch, tmp_path, task, rung, options
+):
     data = opened(task)
     train, valid, test = parts_of(data)
     spies = Spies(monkeypatch, task)
@@ -171,29 +236,45 @@ def test_compare_chooses_on_valid_and_scores_on_test(opened, monkeypatch, tmp_pa
     except StopIteration as end:
         (row,), metric = end.value["rungs"], end.value["metric"]
     assert row["failed"] is None
-    assert train in spies.of("training") and all(numbers <= train for numbers in spies.of("training"))
-    assert all(numbers <= train for numbers in spies.of("learn", "learn_inputs", "training_examples"))
+    assert train in spies.of("training") and all(
+        numbers <= train for numbers in spies.of("training")
+    )
+    assert all(
+        numbers <= train for numbers in spies.of("learn", "learn_inputs", "training_examples")
+    )
     assert spies.of("valid") and all(numbers == valid for numbers in spies.of("valid", "judge"))
     asked = spies.of("evaluate", "examples", "predict", "log_prob", "hypotheses", "scored")
-    assert asked.count(valid) <= 1 and test in asked and all(numbers <= test or numbers == valid for numbers in asked)
+    assert (
+        asked.count(valid) <= 1
+        and test in asked
+        and all(numbers <= test or numbers == valid for numbers in asked)
+    )
     run = load(row["run"])  # valid rows choose, test rows report: each score is of its own part
     for name, part in (("valid", data.valid), ("test", data.test)):
-        assert row["scores"][name][metric] == pytest.approx(run.evaluate(*part.pair)[metric], rel=1e-5)
+        assert row["scores"][name][metric] == pytest.approx(
+            run.evaluate(*part.pair)[metric], rel=1e-5
+        )
     assert all(size["rows"] <= len(data.train) for size in row["sizes"])
 
 
 @pytest.mark.parametrize(("task", "rung", "options"), CASES)
-def test_fit_holds_some_rows_out_and_learns_from_the_others(opened, monkeypatch, task, rung, options):
+def test_fit_holds_some_rows_out_and_learns_from_the_others(
+    opened, monkeypatch, task, rung, options
+):
     data = opened(task)
     train = parts_of(data)[0]
     spies = Spies(monkeypatch, task)
     ESTIMATORS[task](rung, device="cpu", validation=0.25, **options).fit(*data.train.pair)
     (held,), learned = spies.of("judge"), spies.of("learn", "learn_inputs", "training_examples")
     assert held < train and 0.15 * len(train) <= len(held) <= 0.35 * len(train)
-    assert spies.of("training_examples") == [train - held] and all(numbers <= train - held for numbers in learned)
+    assert spies.of("training_examples") == [train - held] and all(
+        numbers <= train - held for numbers in learned
+    )
 
 
-def test_what_counts_n_grams_learns_from_all_of_the_text_and_from_none_of_what_is_given_apart(opened, monkeypatch):
+def test_what_counts_n_grams_learns_from_all_of_the_text_and_from_none_of_what_is_given_apart(
+    opened, monkeypatch
+):
     """It chooses nothing on held-out text, so that nothing has to be held out."""
     data = opened("generate")
     train, valid, _ = parts_of(data)
@@ -206,7 +287,11 @@ def test_what_counts_n_grams_learns_from_all_of_the_text_and_from_none_of_what_i
 
 def test_words_of_held_out_rows_are_unknown(opened):
     """The vocabulary itself, and not only what it is said to be learned from."""
-    for task, rung, options in (("classify", "mlp", TINY), ("translate", "seq2seq", TINY), ("generate", "gru", TINY)):
+    for task, rung, options in (
+        ("classify", "mlp", TINY),
+        ("translate", "seq2seq", TINY),
+        ("generate", "gru", TINY),
+    ):
         data = opened(task)
         train, *others = parts_of(data)
         model = ESTIMATORS[task](rung, device="cpu", tokenizer="words", **options)
@@ -222,13 +307,19 @@ def test_words_of_held_out_rows_are_unknown(opened):
 def test_a_series_is_cut_where_it_says(tmp_path, monkeypatch, rows):
     """A part begins with the rows that its first forecast looks back on; what it forecasts, no earlier part has learned."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "series.csv").write_text("target\n" + "".join(f"{row}\n" for row in range(rows)), encoding="utf-8")
-    data = open_dataset("series.csv", TASKS, valid="0.2", test="0.2", settings={"horizon": "2", "history": "3"})
+    (tmp_path / "series.csv").write_text(
+        "target\n" + "".join(f"{row}\n" for row in range(rows)), encoding="utf-8"
+    )
+    data = open_dataset(
+        "series.csv", TASKS, valid="0.2", test="0.2", settings={"horizon": "2", "history": "3"}
+    )
     forecasts = []
     for part in (data.train, data.valid, data.test):
         inputs, targets = data.task.prepare(*part.pair)
         windows = np.stack([np.asarray(one).reshape(3) for one in inputs])  # (N, 3)
-        assert (np.asarray(targets)[:, 0] == windows[:, -1] + 1).all() and np.asarray(targets).shape[1] == 2
+        assert (np.asarray(targets)[:, 0] == windows[:, -1] + 1).all() and np.asarray(
+            targets
+        ).shape[1] == 2
         forecasts.append({int(value) for value in np.asarray(targets).ravel()})
     assert not forecasts[0] & forecasts[1] and not forecasts[1] & forecasts[2]
     assert set().union(*forecasts) == set(range(3, rows))  # and none is left out between two parts
@@ -250,15 +341,26 @@ def test_less_data_is_drawn_by_chance(opened):
 def test_the_length_of_the_lead_is_chosen_on_valid(tmp_path, monkeypatch):
     """Sources of eight words: the summaries of valid are their first two, those of test their first six."""
     monkeypatch.chdir(tmp_path)
-    words = np.array([f"{one}{two}" for one in ("am", "bir", "ce", "du") for two in ("ber", "ch", "dar", "ne")])
+    words = np.array(
+        [f"{one}{two}" for one in ("am", "bir", "ce", "du") for two in ("ber", "ch", "dar", "ne")]
+    )
 
     def write(name, length, seed):
-        sources = [" ".join(row) for row in np.random.default_rng(seed).permuted(np.tile(words, (20, 1)), axis=1)[:, :8]]
+        sources = [
+            " ".join(row)
+            for row in np.random.default_rng(seed).permuted(np.tile(words, (20, 1)), axis=1)[:, :8]
+        ]
         lines = [f"{source},{' '.join(source.split()[:length])}\n" for source in sources]
         (tmp_path / name).write_text("source,target\n" + "".join(lines), encoding="utf-8")
         return name
 
-    data = open_dataset(write("train.csv", 2, 0), TASKS, "translate", valid=write("valid.csv", 2, 1),
-                        test=write("test.csv", 6, 2), settings={"summarise": "true"})  # fmt: skip
+    data = open_dataset(
+        write("train.csv", 2, 0),
+        TASKS,
+        "translate",
+        valid=write("valid.csv", 2, 1),
+        test=write("test.csv", 6, 2),
+        settings={"summarise": "true"},
+    )
     said = data.task.profile.remark(data, "rouge_l", 1.0, 0.0)
     assert said.values["count"] == 2  # of the 2, 4 and 6 that are tried

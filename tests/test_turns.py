@@ -16,7 +16,9 @@ from wenmai.training import folders
 
 def in_turns(count: int) -> dict:
     script = Path(__file__).parent / "turns.py"
-    ran = subprocess.run([sys.executable, script, "--count", str(count)], capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, script, "--count", str(count)], capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
@@ -71,5 +73,6 @@ def test_files_follow_the_umask(tmp_path, model, umask):
     finally:
         os.umask(before)
     assert run.stat().st_mode & 0o777 == 0o777 & ~umask
-    assert {path.name: path.stat().st_mode & 0o777 for path in run.iterdir()} == {path.name: 0o666 & ~umask
-                                                                                 for path in run.iterdir()}  # fmt: skip
+    assert {path.name: path.stat().st_mode & 0o777 for path in run.iterdir()} == {
+        path.name: 0o666 & ~umask for path in run.iterdir()
+    }

@@ -34,7 +34,9 @@ def visited(work) -> list[str]:
 
 
 def test_from_a_token_to_its_loss(capsys):
-    model = LanguageModel("gpt", width=8, heads=2, layers=1, context=4, steps=1, validation=0.0).fit(["a b c d e f"] * 9)
+    model = LanguageModel(
+        "gpt", width=8, heads=2, layers=1, context=4, steps=1, validation=0.0
+    ).fit(["a b c d e f"] * 9)
     stream = Stream(model.inputs_.read_all(Corpus.of(["a b c d"] * 9)), 4, carries=False)
     network = model.model_.train()
     files = visited(lambda: network.losses(stream.batch(np.arange(2)))[0][0].total.backward())
@@ -46,10 +48,18 @@ def test_from_a_token_to_its_loss(capsys):
 @pytest.fixture
 def run(tmp_path, wenmai_cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [f"{'good' if n % 2 else 'bad'} film number {n},{'pos' if n % 2 else 'neg'}\n" for n in range(60)]
+    rows = [
+        f"{'good' if n % 2 else 'bad'} film number {n},{'pos' if n % 2 else 'neg'}\n"
+        for n in range(60)
+    ]
     (tmp_path / "films.csv").write_text("text,label\n" + "".join(rows))
     (tmp_path / "new.csv").write_text("text\na good film\n")
-    assert wenmai_cli("train", "gru", "films.csv", "--set", "steps=2", "--set", "hidden=8", "--out", "run").status == 0
+    assert (
+        wenmai_cli(
+            "train", "gru", "films.csv", "--set", "steps=2", "--set", "hidden=8", "--out", "run"
+        ).status
+        == 0
+    )
     return tmp_path / "run"
 
 

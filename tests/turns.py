@@ -30,18 +30,26 @@ X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 5)
 
 
 def models() -> list[Classifier]:
-    return [Classifier("softmax", seed=seed, epochs=3).fit(X + seed, [f"{name}{int(row.sum())}" for row in X])
-            for seed, name in enumerate("ab")]  # fmt: skip
+    return [
+        Classifier("softmax", seed=seed, epochs=3).fit(
+            X + seed, [f"{name}{int(row.sum())}" for row in X]
+        )
+        for seed, name in enumerate("ab")
+    ]
 
 
 def told(model: Classifier) -> tuple:
     return tuple(model.classes_.tolist()), model.predict_proba(X).tobytes(), model.inputs_.to_json()
 
 
-def write(place: Path, both: list[Classifier], count: int, chance: random.Random, number: int) -> dict:
+def write(
+    place: Path, both: list[Classifier], count: int, chance: random.Random, number: int
+) -> dict:
     done = {"saves": 0, "refused": 0, "wrong": []}
     while done["saves"] < count:
-        run = place / ("run" if chance.random() < 0.5 else f"first-{number}-{done['saves'] // EACH}")
+        run = place / (
+            "run" if chance.random() < 0.5 else f"first-{number}-{done['saves'] // EACH}"
+        )
         try:
             both[done["saves"] % 2].save(run)
             done["saves"] += 1
@@ -74,7 +82,10 @@ def read(place: Path, known: list[tuple], count: int, chance: random.Random) -> 
 def in_turns(count: int, seed: int) -> dict:
     """`count` saves and as many loads, shared by the processes."""
     began, both = time.monotonic(), models()
-    known, found = [told(model) for model in both], {"saves": 0, "loads": 0, "refused": 0, "missing": 0, "wrong": []}
+    known, found = (
+        [told(model) for model in both],
+        {"saves": 0, "loads": 0, "refused": 0, "missing": 0, "wrong": []},
+    )
     with tempfile.TemporaryDirectory() as folder:
         place, results, children = Path(folder) / "runs", Path(folder) / "results", []
         both[0].save(place / "run")
@@ -100,7 +111,9 @@ def in_turns(count: int, seed: int) -> dict:
         for path in results.iterdir():
             for name, value in json.loads(path.read_text()).items():
                 found[name] += value
-        found["wrong"] += [f"{path.name} is left" for path in place.iterdir() if path.name.startswith(".")]
+        found["wrong"] += [
+            f"{path.name} is left" for path in place.iterdir() if path.name.startswith(".")
+        ]
     return found | {"seconds": round(time.monotonic() - began)}
 
 

@@ -17,8 +17,20 @@ from babel.messages.pofile import read_po, write_po
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wenmai"
 CHINESE = SOURCE / "locale" / "zh" / "LC_MESSAGES" / "wenmai.po"
 # whose first argument is one
-TEMPLATES = ("Message", "Mistake", "Damaged", "Diverged", "Stopped", "Notice", "NotTrained", "NoEffect", "Unfit", "Unlabelled",
-             "Unwritable", "say")  # fmt: skip
+TEMPLATES = (
+    "Message",
+    "Mistake",
+    "Damaged",
+    "Diverged",
+    "Stopped",
+    "Notice",
+    "NotTrained",
+    "NoEffect",
+    "Unfit",
+    "Unlabelled",
+    "Unwritable",
+    "say",
+)
 HELP = (  # of typer's own options
     "Install completion for the current shell.",
     "Show completion for the current shell, to copy it or customize the installation.",
@@ -31,7 +43,9 @@ msgstr ""
 "Content-Type: text/plain; charset=utf-8\\n"
 
 """
-ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # lest the compiled catalogue differ each time it is made
+ANY_DAY = datetime(
+    2026, 1, 1, tzinfo=UTC
+)  # lest the compiled catalogue differ each time it is made
 
 
 def name_of(call: ast.Call) -> str:
@@ -40,13 +54,19 @@ def name_of(call: ast.Call) -> str:
 
 def texts(nodes: list[ast.expr]) -> tuple[str, ...] | None:
     """The nodes as texts, if all of them are written out."""
-    values = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    values = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     return tuple(values) if nodes and len(values) == len(nodes) else None
 
 
 def is_command(function: ast.FunctionDef) -> bool:
     """Every command of the command line takes --json, and its first words are its help."""
-    return any(one.annotation and ast.unparse(one.annotation) == "AsJson" for one in function.args.args)
+    return any(
+        one.annotation and ast.unparse(one.annotation) == "AsJson" for one in function.args.args
+    )
 
 
 def messages_in(fileobj, keywords, comment_tags, options):
@@ -61,7 +81,9 @@ def messages_in(fileobj, keywords, comment_tags, options):
             yield node.lineno, "gettext", found, []
         elif name == "phrase" and (found := texts(node.args)):
             yield node.lineno, "pgettext", found, []
-        elif name == "phrases" and (found := texts(node.args + [word.value for word in node.keywords])):
+        elif name == "phrases" and (
+            found := texts(node.args + [word.value for word in node.keywords])
+        ):
             for words in found[1:]:
                 yield node.lineno, "pgettext", (found[0], words), []
         elif name == "plural" and (found := texts(node.args)):

@@ -15,10 +15,16 @@ MARKS = re.compile(r"(?<=<!-- make readme -->\n).*?(?=<!-- end -->)", re.S)
 
 
 def table(report: dict, lang: str) -> str:
-    board = re.search(r"(?:^\|.*\n)+", markdown(report, {}).split("\n---\n\n")[lang == "zh"], re.M).group()
+    board = re.search(
+        r"(?:^\|.*\n)+", markdown(report, {}).split("\n---\n\n")[lang == "zh"], re.M
+    ).group()
     advice = report["recommendation"]["reason_zh" if lang == "zh" else "reason"]
     machine, seed = report["machine"], report["seed"]
-    where = f"（{machine.replace(' cores', ' 核')}，种子 {seed}。）" if lang == "zh" else f" ({machine}, seed {seed}.)"
+    where = (
+        f"（{machine.replace(' cores', ' 核')}，种子 {seed}。）"
+        if lang == "zh"
+        else f" ({machine}, seed {seed}.)"
+    )
     return f"\n{board}\n{advice}{where}\n\n"
 
 
@@ -32,4 +38,6 @@ def write(report: dict) -> None:
 if __name__ == "__main__":
     write(json.loads((FOUND / "report.json").read_text("utf-8")))
     for lang in READMES:
-        shutil.copy(FOUND / f"quality-seconds.{lang}.svg", ROOT / "docs" / "pictures" / f"demo.{lang}.svg")
+        shutil.copy(
+            FOUND / f"quality-seconds.{lang}.svg", ROOT / "docs" / "pictures" / f"demo.{lang}.svg"
+        )

@@ -33,11 +33,34 @@ from threading import Lock
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 ALONE = Lock()  # one thread forks or prints at a time
-TOLD = ("Message", "Mistake", "phrase", "plural", "Listed")  # what users are told is watched by other tests
+TOLD = (
+    "Message",
+    "Mistake",
+    "phrase",
+    "plural",
+    "Listed",
+)  # what users are told is watched by other tests
 
-COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-            ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
-COMPUTED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult}
+COMPARED = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+COMPUTED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+}
 CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "zeros": "ones", "ones": "zeros"}
 
 
@@ -58,12 +81,22 @@ def changes(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         return [changed(node, value=not node.value)]
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return [changed(node, value=node.value + 1 if isinstance(node.value, int) else node.value * 2 or 1.0)]
+        return [
+            changed(
+                node, value=node.value + 1 if isinstance(node.value, int) else node.value * 2 or 1.0
+            )
+        ]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLED:
         return [changed(node, func=changed(node.func, id=CALLED[node.func.id]))]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CALLED:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in CALLED
+    ):
         return [changed(node, func=changed(node.func, attr=CALLED[node.func.attr]))]
-    if isinstance(node, ast.AugAssign) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+    if isinstance(node, ast.AugAssign) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ):
         return [ast.Pass()]
     return []
 
@@ -89,8 +122,18 @@ def mutants(text: str) -> list[tuple[int, str, str]]:
                 for other in changes(child):
                     before, line = ast.unparse(child).split("\n")[0], child.lineno
                     put(node, field, at if isinstance(value, list) else None, other)
-                    after = "nothing" if isinstance(other, ast.Pass) else ast.unparse(other).split("\n")[0]
-                    found.append((line, f"{before}  →  {after}", ast.unparse(ast.fix_missing_locations(tree))))
+                    after = (
+                        "nothing"
+                        if isinstance(other, ast.Pass)
+                        else ast.unparse(other).split("\n")[0]
+                    )
+                    found.append(
+                        (
+                            line,
+                            f"{before}  →  {after}",
+                            ast.unparse(ast.fix_missing_locations(tree)),
+                        )
+                    )
                     put(node, field, at if isinstance(value, list) else None, child)
                 visit(child)
 
@@ -100,9 +143,15 @@ def mutants(text: str) -> list[tuple[int, str, str]]:
 
 def is_told(node: ast.AST) -> bool:
     """A sentence for users, a docstring, or a declaration of types."""
-    if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+    if isinstance(node, ast.Raise) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ):
         return True
-    name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+    name = (
+        getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if isinstance(node, ast.Call)
+        else ""
+    )
     return name in TOLD
 
 
@@ -127,7 +176,9 @@ class Changed(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(name, loader, origin=str(self.path))
 
 
-def noticed(path: Path, text: str | None, tests: list[str], seconds: int, log: str = os.devnull) -> str:
+def noticed(
+    path: Path, text: str | None, tests: list[str], seconds: int, log: str = os.devnull
+) -> str:
     """How it was noticed that the module at `path` has this text (None: nothing is changed): "failed", or "endless" where the
     tests took more processor time than `seconds`, or ten times as long on the clock (so a busy machine notices nothing that a
     quiet one would not); "" if it was not."""
@@ -147,7 +198,9 @@ def noticed(path: Path, text: str | None, tests: list[str], seconds: int, log: s
             if text is not None:
                 name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
                 sys.meta_path.insert(0, Changed(name, path, text))
-            status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+            status = int(
+                pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests])
+            )
         except BaseException:
             traceback.print_exc()
         finally:
@@ -155,7 +208,11 @@ def noticed(path: Path, text: str | None, tests: list[str], seconds: int, log: s
             sys.stderr.flush()
             os._exit(status)
     _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL):
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (
+        signal.SIGALRM,
+        signal.SIGXCPU,
+        signal.SIGKILL,
+    ):
         return "endless"
     return "failed" if status != 0 else ""
 
@@ -169,7 +226,11 @@ def complaint(tests: tuple[str, ...], seconds: int) -> str:
 
 
 def modules(known: dict, words: list[str]) -> dict[Path, list[str]]:
-    return {ROOT / path: tests for path, tests in known["modules"].items() if not words or {path, Path(path).stem} & {*words}}
+    return {
+        ROOT / path: tests
+        for path, tests in known["modules"].items()
+        if not words or {path, Path(path).stem} & {*words}
+    }
 
 
 def written_out(known: dict, words: list[str]) -> list[tuple[str, Path, str, list[str]]]:
@@ -180,19 +241,25 @@ def written_out(known: dict, words: list[str]) -> list[tuple[str, Path, str, lis
         path = ROOT / bug["module"]
         text = path.read_text(encoding="utf-8")
         if text.count(bug["old"]) != 1:
-            print(f"OLD     {bug['name']}: its text stands {text.count(bug['old'])} times in {bug['module']}, expected once")
+            print(
+                f"OLD     {bug['name']}: its text stands {text.count(bug['old'])} times in {bug['module']}, expected once"
+            )
             continue
         found.append((bug["name"], path, text.replace(bug["old"], bug["new"]), bug["tests"]))
     return found
 
 
-def drawn(known: dict, words: list[str], each: int, seed: int) -> list[tuple[str, Path, str, list[str]]]:
+def drawn(
+    known: dict, words: list[str], each: int, seed: int
+) -> list[tuple[str, Path, str, list[str]]]:
     found = []
     for path, tests in modules(known, words).items():
         every = mutants(path.read_text(encoding="utf-8"))
         some = random.Random(seed).sample(every, min(each or len(every), len(every)))
         place = path.relative_to(ROOT)
-        found += [(f"{place}:{line}: {what}", path, text, tests) for line, what, text in sorted(some)]
+        found += [
+            (f"{place}:{line}: {what}", path, text, tests) for line, what, text in sorted(some)
+        ]
     return found
 
 
@@ -201,17 +268,27 @@ def is_listed(name: str, survivors: list[dict]) -> bool:
     place, _, change = name.partition(": ")
     module, _, number = place.rpartition(":")
     line = (ROOT / module).read_text(encoding="utf-8").splitlines()[int(number) - 1]
-    return any(one["module"] == module and one["change"] == change and one["line"] in line for one in survivors)
+    return any(
+        one["module"] == module and one["change"] == change and one["line"] in line
+        for one in survivors
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("words", nargs="*", help="modules, or how the names of bugs begin")
     parser.add_argument("--bugs", action="store_true")
     parser.add_argument("--each", type=int, default=20, help="changes of every module; 0: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="changes that are tried at a time")
-    parser.add_argument("--seconds", type=int, default=150, help="of processor time after which tests are taken to hang")
+    parser.add_argument(
+        "--seconds",
+        type=int,
+        default=150,
+        help="of processor time after which tests are taken to hang",
+    )
     asked = parser.parse_args()
     os.chdir(ROOT)
     os.environ |= {"OMP_NUM_THREADS": "1", "HYPOTHESIS_STORAGE_DIRECTORY": tempfile.mkdtemp()}
@@ -222,21 +299,31 @@ def main() -> None:
     import torch  # noqa: F401
 
     known = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
-    made = written_out(known, asked.words) if asked.bugs else drawn(known, asked.words, asked.each, asked.seed)
+    made = (
+        written_out(known, asked.words)
+        if asked.bugs
+        else drawn(known, asked.words, asked.each, asked.seed)
+    )
 
     def judged(change: tuple[str, Path, str, list[str]]) -> str:
-        """"failed", "endless", "listed" or "MISSED"; told as soon as it is known."""
+        """ "failed", "endless", "listed" or "MISSED"; told as soon as it is known."""
         name, path, text, tests = change
         more = [] if asked.bugs else known["wider"].get(str(path.relative_to(ROOT)), [])
-        how = noticed(path, text, tests, asked.seconds) or (more and noticed(path, text, more, 4 * asked.seconds))
-        how = how or ("listed" if not asked.bugs and is_listed(name, known.get("survivor", ())) else "MISSED")
+        how = noticed(path, text, tests, asked.seconds) or (
+            more and noticed(path, text, more, 4 * asked.seconds)
+        )
+        how = how or (
+            "listed" if not asked.bugs and is_listed(name, known.get("survivor", ())) else "MISSED"
+        )
         with ALONE:
             print(f"{how.ljust(7)} {name}", flush=True)
         return how
 
     began = time.perf_counter()
     with ThreadPoolExecutor(asked.jobs) as pool:
-        for words in pool.map(lambda tests: complaint(tests, asked.seconds), {tuple(tests) for *_, tests in made}):
+        for words in pool.map(
+            lambda tests: complaint(tests, asked.seconds), {tuple(tests) for *_, tests in made}
+        ):
             if words:
                 sys.exit(words)
         verdicts = Counter(pool.map(judged, made))
@@ -244,8 +331,10 @@ def main() -> None:
     seconds = time.perf_counter() - began
     share = caught / max(1, len(made))
     listed, missed, endless = verdicts["listed"], verdicts["MISSED"], verdicts["endless"]
-    print(f"{caught} of {len(made)} were noticed ({share:.1%}; {endless} by tests that did not end); of the others {listed} are "
-          f"listed with their reasons, {missed} are not ({seconds:.0f} s)")  # fmt: skip
+    print(
+        f"{caught} of {len(made)} were noticed ({share:.1%}; {endless} by tests that did not end); of the others {listed} are "
+        f"listed with their reasons, {missed} are not ({seconds:.0f} s)"
+    )
     sys.exit(bool(missed) if asked.bugs else share < 0.9)
 
 

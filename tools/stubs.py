@@ -26,27 +26,41 @@ __version__: str
 
 
 def written() -> str:
-    imports = "\n".join(sorted(f"from {kind.__module__} import {kind.__name__} as _{kind.__name__}" for kind in NAMED.values()))
+    imports = "\n".join(
+        sorted(
+            f"from {kind.__module__} import {kind.__name__} as _{kind.__name__}"
+            for kind in NAMED.values()
+        )
+    )
     return "\n".join([HEAD.format(imports=imports), *map(stub_of, NAMED.values())])
 
 
 def stub_of(kind: type) -> str:
     """The class as it is, with every option in its signature; what each means, its `__doc__` says."""
-    rungs = ", ".join(f'"{rung}"' for rung in dict.fromkeys(rung for _, rungs in options_of(kind).values() for rung in rungs))
+    rungs = ", ".join(
+        f'"{rung}"'
+        for rung in dict.fromkeys(rung for _, rungs in options_of(kind).values() for rung in rungs)
+    )
     given = [f"self, rung: Literal[{rungs}], *"]
     for name, (options, _) in options_of(kind).items():
         default = default_of(options)
-        given.append(f"{name}: {union(map(kind_of, options))} = {'...' if default is None else repr(default[0])}")
+        given.append(
+            f"{name}: {union(map(kind_of, options))} = {'...' if default is None else repr(default[0])}"
+        )
     lines = ["    def __init__("]
     for one in given:
         lines += [""] if len(lines) == 1 or len(lines[-1]) + len(one) > WIDTH else []
         lines[-1] = f"{lines[-1] or '       '} {one},"
-    return "\n".join([f"class {kind.__name__}(_{kind.__name__}):", *lines, "    ) -> None: ...", ""])
+    return "\n".join(
+        [f"class {kind.__name__}(_{kind.__name__}):", *lines, "    ) -> None: ...", ""]
+    )
 
 
 def union(kinds: Iterable[str]) -> str:
     """int | None of int and int | None."""
-    return " | ".join(dict.fromkeys(part for kind in kinds for part in re.split(r" \| (?![^\[]*\])", kind)))
+    return " | ".join(
+        dict.fromkeys(part for kind in kinds for part in re.split(r" \| (?![^\[]*\])", kind))
+    )
 
 
 def main() -> int:

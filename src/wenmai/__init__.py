@@ -10,9 +10,24 @@ os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answerer", "Chooser", "Classifier", "Composer", "Encoder", "LanguageModel", "Mistake", "Regressor", "Replier",
-    "Tagger", "Transcriber", "Translator", "checkpoint", "compare", "inspect", "load", "sounds",
-]  # fmt: skip
+    "Answerer",
+    "Chooser",
+    "Classifier",
+    "Composer",
+    "Encoder",
+    "LanguageModel",
+    "Mistake",
+    "Regressor",
+    "Replier",
+    "Tagger",
+    "Transcriber",
+    "Translator",
+    "checkpoint",
+    "compare",
+    "inspect",
+    "load",
+    "sounds",
+]
 
 
 def __getattr__(name: str):

@@ -10,17 +10,23 @@ from wenmai.estimator import Estimator, Startable
 
 
 class Answerer(Estimator):
-    __doc__ = Documented('`Answerer("bert").fit([(context, question)], [answer]).answer(context, question)`')
+    __doc__ = Documented(
+        '`Answerer("bert").fit([(context, question)], [answer]).answer(context, question)`'
+    )
 
     task_name = "answer"
 
-    def fit(self, inputs, targets=None, valid: tuple | None = None, start: Startable = None) -> Estimator:
+    def fit(
+        self, inputs, targets=None, valid: tuple | None = None, start: Startable = None
+    ) -> Estimator:
         """What the rows hold says what is to be done: with choices, one of them is chosen."""
         if type(self) is Answerer:
             self.task_name = "choose" if with_choices(inputs) else "answer"
         return super().fit(inputs, targets, valid, start)
 
-    def answer(self, context: str, question: str, choices: Sequence[str] = (), *, best: int = 1) -> dict:
+    def answer(
+        self, context: str, question: str, choices: Sequence[str] = (), *, best: int = 1
+    ) -> dict:
         """{"answer", "probability", …} of one question."""
         return self.answers([(context, question, *([choices] if choices else []))], best=best)[0]
 

@@ -9,7 +9,18 @@ import torch
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake, unknown
 from wenmai.layers.heads import POOLING
-from wenmai.models import attention, bert, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
+from wenmai.models import (
+    attention,
+    bert,
+    cnn,
+    gpt,
+    linear,
+    mlp,
+    perceptron,
+    rnn,
+    seq2seq,
+    transformer,
+)
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.attention_reader import attention_reader
 from wenmai.models.ngram import model as ngram
@@ -37,7 +48,15 @@ from wenmai.tasks.transcribe import Transcribe
 from wenmai.tasks.translate import Translate
 from wenmai.training.options import TrainingOptions
 
-KINDS = ("tokens", "given", "labels", "numbers", "image", "frames", "lines")  # of input (data/inputs.py)
+KINDS = (
+    "tokens",
+    "given",
+    "labels",
+    "numbers",
+    "image",
+    "frames",
+    "lines",
+)  # of input (data/inputs.py)
 
 
 @dataclass(frozen=True)
@@ -47,10 +66,14 @@ class Rung:
     tasks: tuple[str, ...]
     about: str
     about_zh: str
-    train: Callable = TrainingOptions  # whose options training takes: the loop's, or the rung's own `learn`
+    train: Callable = (
+        TrainingOptions  # whose options training takes: the loop's, or the rung's own `learn`
+    )
     reads: tuple[str, ...] = KINDS  # of input
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
-    builders: Mapping[str, Callable] = field(default_factory=dict)  # task → builder, where it has other options than the rest
+    builders: Mapping[str, Callable] = field(
+        default_factory=dict
+    )  # task → builder, where it has other options than the rest
     framed: bool = False  # it reads texts as [CLS] a [SEP] b [SEP], and is made to start from a body that has read much
 
     def does(self, task: str) -> bool:
@@ -72,9 +95,14 @@ READS = (*ALL, "choose")  # and chooses
 def writing(cell: str) -> dict[str, Callable]:
     """The builders of a cell that writes: running text, a text for a label, a vector or a picture, or for a sound."""
     listener = rnn_transcriber if cell == "rnn" else recurrent_transcriber(cell)
-    return {"generate": rnn.recurrent_language_model(cell), "compose": recurrent_composer(cell), "transcribe": listener}
+    return {
+        "generate": rnn.recurrent_language_model(cell),
+        "compose": recurrent_composer(cell),
+        "transcribe": listener,
+    }
 
 
+# fmt: off
 RUNGS = {
     rung.name: rung
     for rung in (
@@ -140,7 +168,8 @@ RUNGS = {
              "A Transformer that looks both ways: it guesses hidden words of much text first, and then answers.",
              "前后都看的 Transformer：先在大量文本上猜被遮住的词，再来回答。", reads=("tokens", "given"), framed=True),
     )
-}  # fmt: skip
+}
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -165,7 +194,9 @@ class Build:
         asked = replace(asked, **self.head) if self.head else asked
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return rung_named(self.rung, self.task).builder(self.task)(inputs, asked, **self.options)
+            return rung_named(self.rung, self.task).builder(self.task)(
+                inputs, asked, **self.options
+            )
 
     def blank(self, task, inputs):
         """Without weights: to be asked for its sizes."""
@@ -175,8 +206,10 @@ class Build:
         except (RuntimeError, TypeError) as error:
             if "verflow" not in str(error):
                 raise
-            raise Mistake("these options make more weights than can be counted; choose smaller ones, such as hidden, embed or "
-                          "layers.") from None  # fmt: skip
+            raise Mistake(
+                "these options make more weights than can be counted; choose smaller ones, such as hidden, embed or "
+                "layers."
+            ) from None
 
     def to_json(self) -> dict:
         return {"task": self.task, "options": self.options, "head": self.head}
@@ -187,13 +220,31 @@ class Build:
         builder = rung_named(rung, task).builder(task)
         options = assign_options(take.value(saved, "options"), {"rung": builder})["rung"]
         head = take.value(saved, "head")
-        if not isinstance(head, dict) or not head.keys() <= {"pooling"} or not set(head.values()) <= set(POOLING):
+        if (
+            not isinstance(head, dict)
+            or not head.keys() <= {"pooling"}
+            or not set(head.values()) <= set(POOLING)
+        ):
             raise take.Unfit('"head" says something that no head knows')
         return cls(rung, task, options, head)
 
 
-TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose, Answer, Choose, Reply, Pretrain,
-                                      Transcribe)}  # fmt: skip
+TASKS = {
+    task.name: task
+    for task in (
+        Classify,
+        Tag,
+        Regress,
+        Generate,
+        Translate,
+        Compose,
+        Answer,
+        Choose,
+        Reply,
+        Pretrain,
+        Transcribe,
+    )
+}
 
 
 def shape_of(task: str) -> str:
@@ -208,15 +259,30 @@ def tasks_of(rung: str) -> dict[str, type]:
 
 
 # Models that people ask for and no rung is called so → the rung that is nearest to it.
-NEAREST = dict.fromkeys(("t5", "bart"), "transformer") | dict.fromkeys(("gpt2", "gpt-2", "llama"), "gpt") | {
-    "roberta": "bert", "bilstm": "lstm", "bigru": "gru", "textcnn": "cnn", "word2vec": "mlp", "fasttext": "mlp",
-    "svm": "perceptron", "bayes": "ngram", "logreg": "logistic"}  # fmt: skip
+NEAREST = (
+    dict.fromkeys(("t5", "bart"), "transformer")
+    | dict.fromkeys(("gpt2", "gpt-2", "llama"), "gpt")
+    | {
+        "roberta": "bert",
+        "bilstm": "lstm",
+        "bigru": "gru",
+        "textcnn": "cnn",
+        "word2vec": "mlp",
+        "fasttext": "mlp",
+        "svm": "perceptron",
+        "bayes": "ngram",
+        "logreg": "logistic",
+    }
+)
 
 
 def known_rung(name: str) -> Rung:
     if name not in RUNGS and name.lower() in NEAREST:
-        raise Mistake("there is no rung {rung} here; the nearest that there is, is {nearest}; `wenmai rungs` lists all.",
-                      rung=name, nearest=NEAREST[name.lower()])  # fmt: skip
+        raise Mistake(
+            "there is no rung {rung} here; the nearest that there is, is {nearest}; `wenmai rungs` lists all.",
+            rung=name,
+            nearest=NEAREST[name.lower()],
+        )
     if name not in RUNGS:
         raise unknown("rung", name, RUNGS)
     return RUNGS[name]
@@ -226,10 +292,17 @@ def rung_named(name: str, task: str) -> Rung:
     rung = known_rung(name)
     if not rung.does(task):
         able = [rung.name for rung in RUNGS.values() if rung.does(task)]
-        raise Mistake("the rung {rung} does not do {task}; these do: {choices}.", rung=name, task=task, choices=", ".join(able))
+        raise Mistake(
+            "the rung {rung} does not do {task}; these do: {choices}.",
+            rung=name,
+            task=task,
+            choices=", ".join(able),
+        )
     return rung
 
 
 def rungs_for(task: str, kind: str | None = None) -> list[Rung]:
     """Those that do the task, and read this kind of input, if one is named."""
-    return [rung for rung in RUNGS.values() if rung.does(task) and (kind is None or kind in rung.reads)]
+    return [
+        rung for rung in RUNGS.values() if rung.does(task) and (kind is None or kind in rung.reads)
+    ]

@@ -26,7 +26,10 @@ def documentation(owner: type, text: str) -> str:
     lang, rungs = language(), [rung.name for rung in rungs_for(owner.task_name)]
     lines = [text, "", Message("Rungs: {names}.", names=Listed(rungs)).told_in(lang)]
     for name, (options, theirs) in options_of(owner).items():
-        kinds, default = Listed(dict.fromkeys(map(kind_in_words, options)), phrase("kinds", " or ")), default_of(options)
+        kinds, default = (
+            Listed(dict.fromkeys(map(kind_in_words, options)), phrase("kinds", " or ")),
+            default_of(options),
+        )
         of = "" if len(theirs) == len(rungs) else Message(" ({names})", names=Listed(theirs))
         meanings = dict.fromkeys(told_in(explained(name, rung), lang) for rung in theirs)
         usual = "" if default is None else f", default {default[0]!r}"
@@ -60,7 +63,9 @@ def kind_of(option: Option) -> str:
 
 def kind_in_words(option: Option) -> str:
     """'int', 'float | None', or what may be chosen: '{tanh, relu}'."""
-    return re.sub(r"Literal\[(.*?)\]", lambda literal: f"{{{literal[1]}}}".replace("'", ""), kind_of(option))
+    return re.sub(
+        r"Literal\[(.*?)\]", lambda literal: f"{{{literal[1]}}}".replace("'", ""), kind_of(option)
+    )
 
 
 def html_of(estimator) -> str:
@@ -72,7 +77,11 @@ def html_of(estimator) -> str:
         scores = [progress.score for progress in estimator.progress_ if progress.score is not None]
         task = estimator.task_
         rows += [(Message("weights"), f"{estimator.model_.parameters_count():,}")]
-        rows += [(Message("classes"), str(len(task.classes)))] if getattr(task, "classes", None) is not None else []
+        rows += (
+            [(Message("classes"), str(len(task.classes)))]
+            if getattr(task, "classes", None) is not None
+            else []
+        )
         if scores:
             best = (max if task.higher_is_better else min)(scores)
             metric = phrase("metric", (task.profile.judged or task.metric).replace("_", " "))
@@ -80,7 +89,10 @@ def html_of(estimator) -> str:
         state = Message("trained")
     else:
         state = Message("not trained yet")
-    cells = "".join(f"<tr><th>{escape(told_in(name, lang))}</th><td>{escape(short(value))}</td></tr>" for name, value in rows)
+    cells = "".join(
+        f"<tr><th>{escape(told_in(name, lang))}</th><td>{escape(short(value))}</td></tr>"
+        for name, value in rows
+    )
     head = f"<b>{escape(type(estimator).__name__)}</b> {escape(estimator.rung)} · {escape(state.told_in(lang))}"
     return f'<div class="wenmai"><p>{head}<br><small>{escape(about)}</small></p><table>{cells}</table></div>'
 

@@ -47,13 +47,18 @@ class Embedder:
     def __post_init__(self):
         trained = self.trained
         if not isinstance(trained.model, nn.Module) or not hasattr(trained.model, "input"):
-            raise Mistake("{rung} is no network, and has no vectors of texts; a network has, such as mlp, lstm, bert.",
-                          rung=trained.rung)  # fmt: skip
+            raise Mistake(
+                "{rung} is no network, and has no vectors of texts; a network has, such as mlp, lstm, bert.",
+                rung=trained.rung,
+            )
         if self.pooling not in get_args(Pooling):
             raise unknown("pooling", self.pooling, get_args(Pooling))
         # Of what reads and writes, what reads; of two sides, the one that is read.
         self.body = getattr(trained.model, "encoder", None) or trained.model.body
-        self.inputs, self.running = getattr(trained.inputs, "source", trained.inputs), trained.inputs.kind == "lines"
+        self.inputs, self.running = (
+            getattr(trained.inputs, "source", trained.inputs),
+            trained.inputs.kind == "lines",
+        )
         self.part = self.body if self.layer is None else first_layers(self.body, self.layer)
 
     @property
@@ -71,10 +76,15 @@ class Embedder:
         """Texts as the network reads them: each from its beginning, so far as it reads."""
         if not self.running:
             texts, inputs = listed(texts), self.inputs
-            if isinstance(inputs, Texts) and inputs.wrapping is not None and len(texts):  # one text or two are framed alike
+            if (
+                isinstance(inputs, Texts) and inputs.wrapping is not None and len(texts)
+            ):  # one text or two are framed alike
                 inputs = kinds.continued(inputs, "tokens", texts, self.trained.rung)
             return Examples(inputs.encode(texts), longest=self.longest)
-        return Examples(Sequences.of([self.inputs.prompt(text) for text in texts], np.int32), longest=self.longest)
+        return Examples(
+            Sequences.of([self.inputs.prompt(text) for text in texts], np.int32),
+            longest=self.longest,
+        )
 
     def vectors(self, texts) -> tuple[np.ndarray, list[Message]]:
         """(N, H), row for row, and what is worth saying of them."""
@@ -82,7 +92,9 @@ class Embedder:
         made = [None] * len(examples)
         with torch.inference_mode():
             tokens = BATCH if self.trained.device == "cpu" else 4 * BATCH
-            for rows, vectors in memory.in_pieces(by_length(examples.lengths, tokens), self.batch(examples), self.trained.device):
+            for rows, vectors in memory.in_pieces(
+                by_length(examples.lengths, tokens), self.batch(examples), self.trained.device
+            ):
                 for row, vector in zip(rows, vectors):
                     made[row] = vector
         return np.array(made, np.float32), self.cut_notes(examples)
@@ -90,8 +102,14 @@ class Embedder:
     def batch(self, examples: Examples):
         def pooled(rows: np.ndarray) -> np.ndarray:
             y, mask = self.states(examples.batch(rows).to(self.trained.device))
-            vectors = pool(y.float(), mask, "first" if self.pooling == "cls" else self.pooling)  # (B, H)
-            return (nn.functional.normalize(vectors, dim=-1) if self.normalize else vectors).cpu().numpy()
+            vectors = pool(
+                y.float(), mask, "first" if self.pooling == "cls" else self.pooling
+            )  # (B, H)
+            return (
+                (nn.functional.normalize(vectors, dim=-1) if self.normalize else vectors)
+                .cpu()
+                .numpy()
+            )
 
         return pooled
 
@@ -109,8 +127,13 @@ class Embedder:
             return []
         lengths = examples.inputs.costs if examples.inputs.uncut is None else examples.inputs.uncut
         over = int((lengths > self.longest).sum())
-        note = Message("{over:,} of the {rows:,} texts are longer than the {most:,} tokens that this network reads; what follows "
-                       "those is left out of their vectors", over=over, rows=len(examples), most=self.longest)  # fmt: skip
+        note = Message(
+            "{over:,} of the {rows:,} texts are longer than the {most:,} tokens that this network reads; what follows "
+            "those is left out of their vectors",
+            over=over,
+            rows=len(examples),
+            most=self.longest,
+        )
         return [note] if over else []
 
 
@@ -128,12 +151,17 @@ def first_layers(body: Body, count: int) -> Body:
     part, name = layers_of(body)
     depth = len(getattr(part, name)) if name else 1
     if not 0 <= count <= depth:
-        raise Mistake("layer={layer}: expected 0, which is what the input layer says, to {depth}, the last layer of the network.",
-                      layer=count, depth=depth)  # fmt: skip
+        raise Mistake(
+            "layer={layer}: expected 0, which is what the input layer says, to {depth}, the last layer of the network.",
+            layer=count,
+            depth=depth,
+        )
     if count in (0, depth):
         return body
     shorter = copy(part)
-    shorter._modules = dict(part._modules)  # the parts are the same, and which of them there are is its own
+    shorter._modules = dict(
+        part._modules
+    )  # the parts are the same, and which of them there are is its own
     setattr(shorter, name, getattr(part, name)[:count])
     if name == "blocks":
         shorter.norm, shorter.encoder = nn.Identity(), deepcopy(part.encoder)  # it has another end
@@ -143,7 +171,9 @@ def first_layers(body: Body, count: int) -> Body:
 # What an estimator offers
 
 
-def embed(estimator, inputs, layer: int | None = None, pooling: Pooling = "mean", normalize: bool = False) -> np.ndarray:
+def embed(
+    estimator, inputs, layer: int | None = None, pooling: Pooling = "mean", normalize: bool = False
+) -> np.ndarray:
     """One vector an input (N, H): what the network has made of it before its head answers. `layer`: of which of its layers, 0 for
     the input layer; the body's output without it. `pooling` over real places: mean, cls (the first), last or max. `normalize`
     brings every vector to length 1."""
@@ -158,8 +188,11 @@ def word_vectors(estimator) -> tuple[list[str], np.ndarray]:
     inputs = getattr(trained.inputs, "source", trained.inputs)
     table = getattr(getattr(trained.model, "input", None), "table", None)
     if table is None or trained.inputs.kind not in ("tokens", "given", "lines"):
-        raise Mistake("this {rung} looks no words up in a table, and has no vectors of them; a network that reads texts has, "
-                      "unless its embedding is one-hot.", rung=trained.rung)  # fmt: skip
+        raise Mistake(
+            "this {rung} looks no words up in a table, and has no vectors of them; a network that reads texts has, "
+            "unless its embedding is one-hot.",
+            rung=trained.rung,
+        )
     tokens = inputs.tokens() if trained.inputs.kind == "lines" else inputs.tokenizer.tokens
     kept = [number for number in range(len(tokens)) if number not in inputs.special.numbers]
     vectors = table.weight.detach().float().cpu().numpy()[kept]

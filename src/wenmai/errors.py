@@ -68,7 +68,12 @@ def not_trained(estimator: str) -> NotTrained:
 
     theirs = sys.modules.get("sklearn.exceptions")
     kind = type("NotTrained", (NotTrained, theirs.NotFittedError), {}) if theirs else NotTrained
-    return kind(Message("this {estimator} has not been trained; call fit first, or wenmai.load a run.", estimator=estimator))
+    return kind(
+        Message(
+            "this {estimator} has not been trained; call fit first, or wenmai.load a run.",
+            estimator=estimator,
+        )
+    )
 
 
 class Unlabelled(Mistake):
@@ -101,7 +106,9 @@ def nearest(word: str, known) -> list[str]:
     """The known words, those most like `word` first."""
     import difflib
 
-    likeness = {name: difflib.SequenceMatcher(None, word.lower(), name.lower()).ratio() for name in known}
+    likeness = {
+        name: difflib.SequenceMatcher(None, word.lower(), name.lower()).ratio() for name in known
+    }
     return sorted(likeness, key=lambda name: (-likeness[name], name))
 
 
@@ -110,7 +117,9 @@ def alike(word: str, known: str) -> bool:
     import difflib
 
     word, known = word.lower(), known.lower()
-    return difflib.SequenceMatcher(None, word, known).ratio() > 0.64 or (len(word) > 2 and known.startswith(word))
+    return difflib.SequenceMatcher(None, word, known).ratio() > 0.64 or (
+        len(word) > 2 and known.startswith(word)
+    )
 
 
 def unknown(what: str, word: str, known) -> Mistake:
@@ -118,7 +127,16 @@ def unknown(what: str, word: str, known) -> Mistake:
     word = word if len(word) <= 60 else word[:59] + "…"
     ordered = nearest(word, known)
     if not ordered or not alike(word, ordered[0]):
-        return Mistake('unknown {kind} "{word}"; known are: {choices}.', kind=phrase("kind", what), word=word,
-                       choices=Listed(ordered))  # fmt: skip
-    return Mistake('unknown {kind} "{word}"; did you mean {nearest}? Known: {choices}.', kind=phrase("kind", what), word=word,
-                   nearest=ordered[0], choices=Listed(ordered))  # fmt: skip
+        return Mistake(
+            'unknown {kind} "{word}"; known are: {choices}.',
+            kind=phrase("kind", what),
+            word=word,
+            choices=Listed(ordered),
+        )
+    return Mistake(
+        'unknown {kind} "{word}"; did you mean {nearest}? Known: {choices}.',
+        kind=phrase("kind", what),
+        word=word,
+        nearest=ordered[0],
+        choices=Listed(ordered),
+    )

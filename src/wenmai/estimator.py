@@ -55,15 +55,25 @@ class Estimator:
 
     def get_params(self, deep: bool = True) -> dict:
         try:
-            known = {name: option.default for owner in self._owners().values() for name, option in accepted(owner).items()}
+            known = {
+                name: option.default
+                for owner in self._owners().values()
+                for name, option in accepted(owner).items()
+            }
         except Mistake:  # an unknown rung is refused by fit, not here
             known = {}
         return {"rung": self.rung, **known, **self.options}
 
     def set_params(self, **changes) -> Estimator:
-        if changes.get("rung", self.rung) != self.rung:  # what stood at the old rung's defaults stays behind with it
+        if (
+            changes.get("rung", self.rung) != self.rung
+        ):  # what stood at the old rung's defaults stays behind with it
             usual = type(self)(self.rung).get_params()
-            self.options = {name: value for name, value in self.options.items() if name not in usual or usual[name] != value}
+            self.options = {
+                name: value
+                for name, value in self.options.items()
+                if name not in usual or usual[name] != value
+            }
         self.rung = changes.pop("rung", self.rung)
         assign_options(changes, self._owners())
         self.options = {**self.options, **changes}
@@ -73,10 +83,13 @@ class Estimator:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
         kind = TASKS[self.task_name].estimator_type
-        return Tags(estimator_type=kind, target_tags=TargetTags(required=True),
-                    classifier_tags=ClassifierTags() if kind == "classifier" else None,
-                    regressor_tags=RegressorTags() if kind == "regressor" else None,
-                    input_tags=InputTags(string=True, two_d_array=True, three_d_array=True))  # fmt: skip
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(string=True, two_d_array=True, three_d_array=True),
+        )
 
     def __getattr__(self, name: str):
         if name in ("task_", "inputs_", "model_", "device_"):  # which `fit` makes
@@ -95,32 +108,71 @@ class Estimator:
     def _owners(self) -> dict[str, Callable]:
         """Who takes which options: each name stands in one of these signatures only."""
         rung, task = rung_named(self.rung, self.task_name), TASKS[self.task_name]
-        return {"fitting": fit_options, "inputs": task.reads, "tokens": tokenizers.learn,
-                "task": task, "rung": rung.builder(self.task_name), "training": rung.train}  # fmt: skip
+        return {
+            "fitting": fit_options,
+            "inputs": task.reads,
+            "tokens": tokenizers.learn,
+            "task": task,
+            "rung": rung.builder(self.task_name),
+            "training": rung.train,
+        }
 
     @classmethod
-    def assembled(cls, task, inputs, model, *, build: Build, options: dict, device: str = "cpu", notes: Sequence[str] = (),
-                  progress: Sequence[Progress] = (), columns: Mapping[str, str] = MappingProxyType({})) -> Estimator:  # fmt: skip
+    def assembled(
+        cls,
+        task,
+        inputs,
+        model,
+        *,
+        build: Build,
+        options: dict,
+        device: str = "cpu",
+        notes: Sequence[str] = (),
+        progress: Sequence[Progress] = (),
+        columns: Mapping[str, str] = MappingProxyType({}),
+    ) -> Estimator:
         """One whose parts are there already: as it was loaded, or imported. `build`: how the model was made."""
         estimator = cls(build.rung, **options)
-        estimator.task_, estimator.inputs_, estimator.model_, estimator.device_ = task, inputs, model, device
+        estimator.task_, estimator.inputs_, estimator.model_, estimator.device_ = (
+            task,
+            inputs,
+            model,
+            device,
+        )
         estimator.build_, estimator.start_, estimator.plan_ = build, None, {}
-        estimator.notes_, estimator.progress_, estimator.columns_ = list(notes), list(progress), dict(columns)
+        estimator.notes_, estimator.progress_, estimator.columns_ = (
+            list(notes),
+            list(progress),
+            dict(columns),
+        )
         return estimator
 
     # Learning.
 
-    def fit(self, inputs, targets=None, valid: tuple | None = None, start: Startable = None) -> Estimator:
+    def fit(
+        self, inputs, targets=None, valid: tuple | None = None, start: Startable = None
+    ) -> Estimator:
         """`start`: a run, its estimator, or a checkpoint (`wenmai.checkpoint`), whose input layer and body this one begins with
         (starting.py)."""
         steps, task = self.training(inputs, targets, valid, start=start), TASKS[self.task_name]
-        line = ProgressLine(f"{type(self).__name__} {self.rung}", task.profile.judged or task.metric)
+        line = ProgressLine(
+            f"{type(self).__name__} {self.rung}", task.profile.judged or task.metric
+        )
         for _ in line.through(steps) if self.get_params().get("progress") else steps:
             pass
         return self
 
-    def training(self, inputs, targets=None, valid: tuple | None = None, where=row_name, resume: Snapshot | None = None,
-                 known=None, start: Startable = None, spent: float = 0.0) -> Iterator[Progress]:  # fmt: skip
+    def training(
+        self,
+        inputs,
+        targets=None,
+        valid: tuple | None = None,
+        where=row_name,
+        resume: Snapshot | None = None,
+        known=None,
+        start: Startable = None,
+        spent: float = 0.0,
+    ) -> Iterator[Progress]:
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
         training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them.
@@ -128,8 +180,13 @@ class Estimator:
         began, assigned = time.perf_counter() - spent, assign_options(self.options, self._owners())
         budget, rung = fit_options(**assigned["fitting"]), rung_named(self.rung, self.task_name)
         if distributed.team().size > 1:
-            distributed.team().agree({"options": digest_of([self.rung, sorted(self.options.items())]),
-                                      "train": digest_of(inputs, targets), "valid": digest_of(*(valid or ()))})  # fmt: skip
+            distributed.team().agree(
+                {
+                    "options": digest_of([self.rung, sorted(self.options.items())]),
+                    "train": digest_of(inputs, targets),
+                    "valid": digest_of(*(valid or ())),
+                }
+            )
         self.task_ = task = TASKS[self.task_name](**assigned["task"])
         self.columns_: dict[str, str] = {}  # of the file that was learned from, where there is one
         parts = task.split(inputs, targets, valid, budget["validation"], budget["seed"], rung.tunes)
@@ -141,41 +198,73 @@ class Estimator:
             started.check(self.rung)
             known, self.build_ = started.prepared(task, inputs, targets, assigned)
         self.inputs_ = self._inputs_learned(
-            lambda: rung.frame(task.learn_inputs(inputs, targets, assigned["inputs"] | assigned["tokens"], rung.framed)),
-            resume, known)  # fmt: skip
+            lambda: rung.frame(
+                task.learn_inputs(
+                    inputs, targets, assigned["inputs"] | assigned["tokens"], rung.framed
+                )
+            ),
+            resume,
+            known,
+        )
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
-        untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is TrainingOptions,
-                              lambda: self.build_.blank(task, self.inputs_))  # fmt: skip
+        untrained = Untrained(
+            self.rung,
+            self.inputs_,
+            self.device_,
+            rung.train is TrainingOptions,
+            lambda: self.build_.blank(task, self.inputs_),
+        )
         train, place, notes = task.training_examples(untrained, inputs, targets, parts.rows, where)
         self.notes_ += notes
         judged = parts.valid is not None and len(parts.valid[0])
         measure = task.judge(untrained, parts, budget["seed"]) if judged else None
         judge = (lambda: measure(self.trained())) if judged else None  # of the model as it then is
-        here = Situation(self.inputs_.kind, hasattr(self.inputs_, "target"), task.head(self.inputs_).per_step,
-                         untrained.by_gradients, bool(judged), distributed.team().size, started is not None,
-                         hasattr(self.inputs_, "augmentation"))  # fmt: skip
+        here = Situation(
+            self.inputs_.kind,
+            hasattr(self.inputs_, "target"),
+            task.head(self.inputs_).per_step,
+            untrained.by_gradients,
+            bool(judged),
+            distributed.team().size,
+            started is not None,
+            hasattr(self.inputs_, "augmentation"),
+        )
         check_effect(assigned, self._owners(), here)
-        facts = checked_facts(resume.facts, self._owners()["training"]) if resume and resume.facts else {}
+        facts = (
+            checked_facts(resume.facts, self._owners()["training"])
+            if resume and resume.facts
+            else {}
+        )
         self.progress_ = [Progress.from_json(kept) for kept in facts.get("progress", [])]
         self.rates_tried_ = list(facts.get("rates", []))
         training, seed, minutes = assigned["training"], budget["seed"], budget["minutes"]
-        if untrained.by_gradients:  # only what will fit into memory is trained: in one process, or shared among several
+        if (
+            untrained.by_gradients
+        ):  # only what will fit into memory is trained: in one process, or shared among several
             processes = distributed.team().size if training.get("parallel") == "fsdp" else 1
             optimizer = training.get("optimizer", TrainingOptions.optimizer)
-            memory.check_weights(untrained.model.parameters_count(), optimizer, self.device_, processes)
+            memory.check_weights(
+                untrained.model.parameters_count(), optimizer, self.device_, processes
+            )
 
         def stage(number: int, options: dict, whole: dict | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
             self.model_ = self.build_.model(task, self.inputs_, seed)
             if started is not None:
-                self.start_ = started.load_into(self.model_, self.inputs_, TrainingOptions(**training))
+                self.start_ = started.load_into(
+                    self.model_, self.inputs_, TrainingOptions(**training)
+                )
                 self.notes_ += [note for note in (self.start_["note"],) if note not in self.notes_]
             stopped = resume if facts.get("stage") == number else None
             plan = {name: options[name] for name in ("learning_rate",) if name in options}
             plan |= facts["plan"] if stopped else {}
             self.plan_ = plan
-            left = facts["minutes"] if stopped else minutes and max(LEAST, minutes - (time.perf_counter() - began) / 60)
+            left = (
+                facts["minutes"]
+                if stopped
+                else minutes and max(LEAST, minutes - (time.perf_counter() - began) / 60)
+            )
             known = {"stage": number, "plan": plan, "whole": whole, "minutes": left}
             self.plan_ = plan  # also where nothing is left to learn
             for progress in self._steps(train, judge, budget, left, stopped, place, options | plan):
@@ -186,11 +275,15 @@ class Estimator:
         whole = None
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
             whole = facts.get("whole")
-            if not whole and untrained.by_gradients:  # a rung without the loop counts in epochs, which it plans itself
+            if (
+                not whole and untrained.by_gradients
+            ):  # a rung without the loop counts in epochs, which it plans itself
                 self.model_ = self.build_.model(task, self.inputs_, seed)
                 whole = next(self._steps(train, judge, budget, minutes, None, place, training)).plan
             training = yield from self._search(stage, training, whole, facts, bool(minutes))
-        self.build_ = replace(self.build_, options=self.build_.options | getattr(untrained.model, "built", {}))
+        self.build_ = replace(
+            self.build_, options=self.build_.options | getattr(untrained.model, "built", {})
+        )
         for progress in stage(LAST, training, whole):
             if progress.step and not progress.passing:
                 self.progress_.append(replace(progress, snapshot=None, plan={}))
@@ -217,25 +310,58 @@ class Estimator:
 
         def snapshot() -> Snapshot:
             inner = progress.snapshot()
-            more = {"score": progress.score, "rates": self.rates_tried_, "progress": [kept.to_json() for kept in self.progress_]}
+            more = {
+                "score": progress.score,
+                "rates": self.rates_tried_,
+                "progress": [kept.to_json() for kept in self.progress_],
+            }
             return Snapshot(inner.arrays, inner.facts | facts | more)
 
         return snapshot if progress.snapshot else None
 
-    def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
+    def _steps(
+        self,
+        train: Examples,
+        judge,
+        budget: dict,
+        minutes: float | None,
+        resume,
+        place,
+        training: dict,
+    ):
         if hasattr(self.model_, "learn"):
             if distributed.team().size > 1:
-                raise Mistake("{rung} learns in one process; start it without torchrun.", rung=self.rung)
-            return self.model_.learn(train, judge, budget["seed"], None if resume else minutes, resume, place, **training)
-        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_, budget["seed"], minutes, resume,
-                          budget["deterministic"], place, TrainingOptions(**training))  # fmt: skip
+                raise Mistake(
+                    "{rung} learns in one process; start it without torchrun.", rung=self.rung
+                )
+            return self.model_.learn(
+                train, judge, budget["seed"], None if resume else minutes, resume, place, **training
+            )
+        return loop.train(
+            self.model_,
+            train,
+            judge,
+            self.task_.higher_is_better,
+            self.device_,
+            budget["seed"],
+            minutes,
+            resume,
+            budget["deterministic"],
+            place,
+            TrainingOptions(**training),
+        )
 
-    def _search(self, stage: Callable, training: dict, whole: dict | None, facts: dict, by_clock: bool):
+    def _search(
+        self, stage: Callable, training: dict, whole: dict | None, facts: dict, by_clock: bool
+    ):
         """Three short runs, each a whole schedule of its own; returns the training options of the long one. `whole` is the plan
         of all of the budget, `facts` are those of a training that was stopped. What a short budget allows would say nothing of
         the rates, and then the usual one is taken."""
         if whole is None:
-            usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
+            usual = (
+                training.get("learning_rate")
+                or accepted(self._owners()["training"])["learning_rate"].default
+            )
             short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
         else:  # all four runs are counted in the steps of the whole, and the last one takes what is left of the minutes
             (plan,), usual = plans_from(whole["plans"]), whole["learning_rate"]
@@ -244,7 +370,9 @@ class Estimator:
             if by_clock and few < TELLING:
                 return training
             short = training | {"plans": str(plan._replace(steps=max(1, few), evaluations=1))}
-            training |= {"plans": str(plan._replace(steps=max(1, int(plan.steps * (1 - SEARCH_SHARE)))))}
+            training |= {
+                "plans": str(plan._replace(steps=max(1, int(plan.steps * (1 - SEARCH_SHARE)))))
+            }
             if by_clock:
                 short |= {"steps": max(1, few)}  # whatever the clock says
         for number, rate in enumerate((usual / 3, usual, usual * 3)):
@@ -254,14 +382,20 @@ class Estimator:
             try:
                 for progress in stage(number, short | {"learning_rate": rate}, whole):
                     score = progress.score
-                    yield replace(progress, note=Message("trying a learning rate of {rate:.2g}", rate=rate))
+                    yield replace(
+                        progress, note=Message("trying a learning rate of {rate:.2g}", rate=rate)
+                    )
             except Diverged:  # a rate that is too high has been tried too
                 continue
             self.rates_tried_.append({"learning_rate": rate, "score": score})
         if not self.rates_tried_:
             return training | {"learning_rate": usual / 9}
         better = max if self.task_.higher_is_better else min
-        return training | {"learning_rate": better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]}
+        return training | {
+            "learning_rate": better(self.rates_tried_, key=lambda tried: tried["score"])[
+                "learning_rate"
+            ]
+        }
 
     # Answering.
 
@@ -312,8 +446,10 @@ class Estimator:
         that are written for them, those given as `targets`, or those that it writes itself."""
         trained = self.trained()
         if not isinstance(trained.model, nn.Module):
-            raise Mistake("{rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.",
-                          rung=self.rung)  # fmt: skip
+            raise Mistake(
+                "{rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.",
+                rung=self.rung,
+            )
         examples, tokens, targets = self.task_.trace_examples(trained, inputs, targets)
         trace = InputTrace()
         trace.tokens, trace.targets = tokens, targets
@@ -332,14 +468,19 @@ class Estimator:
 
 def checked_facts(facts: dict, training: Callable) -> dict:
     """What `_kept` adds to a snapshot, with the plan as options of `training`; Unfit where it is something else."""
-    rates = [{"learning_rate": take.number(tried, "learning_rate"), "score": score_in(tried)}
-             for tried in take.items(facts, "rates")]  # fmt: skip
+    rates = [
+        {"learning_rate": take.number(tried, "learning_rate"), "score": score_in(tried)}
+        for tried in take.items(facts, "rates")
+    ]
     plans = {"plan": take.value(facts, "plan"), "whole": take.value(facts, "whole")}
     for name, plan in plans.items():
         if plan is None and name == "whole":
             continue
         try:
-            plans[name] = assign_options(take.of_kind(plans, name, dict, phrase("saved", "an object")), {"training": training})
+            plans[name] = assign_options(
+                take.of_kind(plans, name, dict, phrase("saved", "an object")),
+                {"training": training},
+            )
             plans[name] = made = plans[name]["training"]
             if len(plans_from(made["plans"]) if "plans" in made else ()) > 1 and name == "whole":
                 raise take.unfit(name, made["plans"], phrase("saved", "one plan"))
@@ -351,7 +492,12 @@ def checked_facts(facts: dict, training: Callable) -> dict:
     if minutes is not None and not take.number(facts, "minutes") > 0:
         raise take.unfit("minutes", minutes, phrase("saved", "a number"))
     take.items(facts, "progress")
-    return facts | {"stage": take.integer(facts, "stage", 0, LAST), "score": score_in(facts), "rates": rates, **plans}
+    return facts | {
+        "stage": take.integer(facts, "stage", 0, LAST),
+        "score": score_in(facts),
+        "rates": rates,
+        **plans,
+    }
 
 
 Startable = str | Path | Estimator | Start | None
@@ -363,12 +509,22 @@ def starting_from(run: Startable) -> Start:
         return run
     known = run if isinstance(run, Estimator) else loaded(run, "cpu")
     trained = known.trained()
-    return Start(repr(run) if run is known else str(run), known.task_.name, trained.inputs, trained.model, known.build_)
+    return Start(
+        repr(run) if run is known else str(run),
+        known.task_.name,
+        trained.inputs,
+        trained.model,
+        known.build_,
+    )
 
 
-def loaded(run: str | Path, device: str, kinds: Mapping[str, type[Estimator]] | None = None) -> Estimator:
+def loaded(
+    run: str | Path, device: str, kinds: Mapping[str, type[Estimator]] | None = None
+) -> Estimator:
     """What a run folder holds, put together again; `kinds`: the class of each task."""
-    return folders.one_version(Path(run), lambda folder: assembled_from(folder, device, kinds or {}))
+    return folders.one_version(
+        Path(run), lambda folder: assembled_from(folder, device, kinds or {})
+    )
 
 
 def assembled_from(folder: Path, device: str, kinds: Mapping[str, type[Estimator]]) -> Estimator:
@@ -389,8 +545,16 @@ def assembled_from(folder: Path, device: str, kinds: Mapping[str, type[Estimator
         kind = kinds.get(task.name, Estimator)
         if kind is not Estimator:
             assign_options(options, kind(build.rung)._owners())
-    return kind.assembled(task, inputs, model, build=build, options=options, device=device, progress=saved.progress,
-                          columns=columns)  # fmt: skip
+    return kind.assembled(
+        task,
+        inputs,
+        model,
+        build=build,
+        options=options,
+        device=device,
+        progress=saved.progress,
+        columns=columns,
+    )
 
 
 def text_log_prob(estimator: Estimator, inputs, texts) -> np.ndarray:

@@ -15,7 +15,9 @@ from wenmai.translator import Translator
 
 
 class Classifier(Estimator):
-    __doc__ = Documented('`Classifier("lstm", bidirectional=True).fit(texts, labels).predict(texts)`')
+    __doc__ = Documented(
+        '`Classifier("lstm", bidirectional=True).fit(texts, labels).predict(texts)`'
+    )
 
     task_name = "classify"
 
@@ -24,30 +26,41 @@ class Classifier(Estimator):
         if top_k is None:
             return super().predict(inputs)
         if top_k < 1:
-            raise Mistake("top_k={count}: expected 1 or more, how many labels are given for each.", count=top_k)
+            raise Mistake(
+                "top_k={count}: expected 1 or more, how many labels are given for each.",
+                count=top_k,
+            )
         return [answer["best"] for answer in self.answers(inputs, top_k=top_k)]
 
 
 class Tagger(Estimator):
-    __doc__ = Documented('`Tagger("lstm", bidirectional=True, crf=True).fit(rows, tags of rows).answers(["a raw text"])`')
+    __doc__ = Documented(
+        '`Tagger("lstm", bidirectional=True, crf=True).fit(rows, tags of rows).answers(["a raw text"])`'
+    )
 
     task_name = "tag"
 
 
 class Chooser(Answerer):
-    __doc__ = Documented('`Chooser("bert").fit([(context, question, choices)], [choice]).predict(rows)`')
+    __doc__ = Documented(
+        '`Chooser("bert").fit([(context, question, choices)], [choice]).predict(rows)`'
+    )
 
     task_name = "choose"
 
 
 class Replier(Answerer):
-    __doc__ = Documented('`Replier("attention").fit([(context, question)], [answer]).predict(rows)`; answers are written out.')
+    __doc__ = Documented(
+        '`Replier("attention").fit([(context, question)], [answer]).predict(rows)`; answers are written out.'
+    )
 
     task_name, hypotheses, log_prob = "reply", Translator.hypotheses, text_log_prob
 
 
 class Regressor(Estimator):
-    __doc__ = Documented('`Regressor("linear").fit(x, y).predict(x)`; y is one number a row, several, or one a step.')
+    __doc__ = Documented(
+        '`Regressor("linear").fit(x, y).predict(x)`; y is one number a row, several, or one a step.'
+    )
 
     task_name = "regress"
 
@@ -66,17 +79,35 @@ class Encoder(Estimator):
     def fill(self, text: str, top: int = 5) -> list[list[dict]]:
         """For every [MASK] of the text so many of its most probable words, {"word", "probability"} each."""
         if top < 1:
-            raise Mistake("top={count}: expected 1 or more, how many words are given for each.", count=top)
+            raise Mistake(
+                "top={count}: expected 1 or more, how many words are given for each.", count=top
+            )
         return self.task_.fill(self.trained(), text, top)
 
 
-NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer, Answerer, Chooser,
-                                        Replier, Encoder, Transcriber)}  # fmt: skip
+NAMED = {
+    cls.task_name: cls
+    for cls in (
+        Classifier,
+        Tagger,
+        Regressor,
+        LanguageModel,
+        Translator,
+        Composer,
+        Answerer,
+        Chooser,
+        Replier,
+        Encoder,
+        Transcriber,
+    )
+}
 
 
 def estimator_of(task: str) -> type[Estimator]:
     """The class of a task; one that has no words of its own is an Estimator of that task, and nothing else."""
-    return NAMED.get(task) or type(f"{task.capitalize()}Estimator", (Estimator,), {"task_name": task})
+    return NAMED.get(task) or type(
+        f"{task.capitalize()}Estimator", (Estimator,), {"task_name": task}
+    )
 
 
 ESTIMATORS = {task: estimator_of(task) for task in TASKS}

@@ -132,7 +132,7 @@ EXPLANATIONS = phrases(
     reinitialise="With --from: so many of the top layers begin anew.",
     head_rate="With --from: the head learns at so many times the rate of the body; 1, or 20 with a CRF or letters, unless said.",
     compile="Have torch make kernels of its own: a minute at first, faster after.",
-)  # fmt: skip
+)
 
 
 def explained(name: str, rung: str = "") -> Message | str:

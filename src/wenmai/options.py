@@ -31,18 +31,30 @@ Size = Annotated[int, Range(1, MANY)]
 Count = Annotated[int, Range(0, MANY)]  # none is one too
 Seed = Annotated[int, Range(0, 1 << 63)]
 Layers = Annotated[int, Range(1, 1001)]  # each is made by itself, which takes its time
-Threads = Annotated[int, Range(1, 257)]  # of which a library ends the process where it cannot have them all
+Threads = Annotated[
+    int, Range(1, 257)
+]  # of which a library ends the process where it cannot have them all
 Share = Annotated[float, Range(least=0, below=1)]  # of something, never all of it
 NonNegative = Annotated[float, Range(least=0)]
 Portion = Annotated[float, Range(least=0, below=1 + 1e-9)]  # of something, up to all of it
 Finite = Annotated[float, Range()]
 
 # old name → the name that the option has now
-RENAMED = {"pieces": "micro_batches", "bend": "activation", "quiet": "activation_penalty", "slow": "temporal_penalty",
-           "between": "hidden_dropout", "enters": "context_input"}  # fmt: skip
+RENAMED = {
+    "pieces": "micro_batches",
+    "bend": "activation",
+    "quiet": "activation_penalty",
+    "slow": "temporal_penalty",
+    "between": "hidden_dropout",
+    "enters": "context_input",
+}
 
-WANTED = {int: phrase("wanted", "a whole number"), float: phrase("wanted", "a number"),
-          bool: phrase("wanted", "true or false"), str: phrase("wanted", "a text")}  # fmt: skip
+WANTED = {
+    int: phrase("wanted", "a whole number"),
+    float: phrase("wanted", "a number"),
+    bool: phrase("wanted", "true or false"),
+    str: phrase("wanted", "a text"),
+}
 
 
 class Situation(NamedTuple):
@@ -67,16 +79,32 @@ class Only(NamedTuple):
 
 IMAGES = Only(phrase("only", "images"), lambda here: here.kind == "image")
 NOT_IMAGES = Only(phrase("only", "texts and numbers"), lambda here: here.kind != "image")
-SEQUENCES = Only(phrase("only", "texts and sequences"), lambda here: here.kind in ("tokens", "lines", "frames"))
+SEQUENCES = Only(
+    phrase("only", "texts and sequences"), lambda here: here.kind in ("tokens", "lines", "frames")
+)
 SOUNDS = Only(phrase("only", "sounds"), lambda here: here.sound)
 TEXTS = Only(phrase("only", "texts"), lambda here: here.kind in ("tokens", "lines") or here.writes)
-ROWS_OF_TEXTS = Only(phrase("only", "texts that a network reads, each by itself"),
-                     lambda here: here.network and here.kind == "tokens")  # fmt: skip
-ONE_A_TEXT = Only(phrase("only", "texts with one answer each"), lambda here: here.kind == "tokens" and not here.per_step)
-ONE_A_STEP = Only(phrase("only", "one answer at every step, as tags are"), lambda here: here.per_step)
-HELD_OUT = Only(phrase("only", "trainings that some rows are held out from"), lambda here: here.judged)
-STARTED = Only(phrase("only", "trainings that start from a run or a checkpoint (--from)"), lambda here: here.started)
-PROCESSES = Only(phrase("only", "several processes, which torchrun starts"), lambda here: here.processes > 1)
+ROWS_OF_TEXTS = Only(
+    phrase("only", "texts that a network reads, each by itself"),
+    lambda here: here.network and here.kind == "tokens",
+)
+ONE_A_TEXT = Only(
+    phrase("only", "texts with one answer each"),
+    lambda here: here.kind == "tokens" and not here.per_step,
+)
+ONE_A_STEP = Only(
+    phrase("only", "one answer at every step, as tags are"), lambda here: here.per_step
+)
+HELD_OUT = Only(
+    phrase("only", "trainings that some rows are held out from"), lambda here: here.judged
+)
+STARTED = Only(
+    phrase("only", "trainings that start from a run or a checkpoint (--from)"),
+    lambda here: here.started,
+)
+PROCESSES = Only(
+    phrase("only", "several processes, which torchrun starts"), lambda here: here.processes > 1
+)
 
 
 class NoEffect(Mistake):
@@ -94,9 +122,13 @@ class Option(NamedTuple):
 @functools.cache  # every estimator asks, several times, and a signature takes a millisecond to read
 def accepted(function: Callable) -> dict[str, Option]:
     """The keyword-only options of a function, with their types and ranges; not to be changed."""
-    hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function, include_extras=True)
+    hints = typing.get_type_hints(
+        function.__init__ if inspect.isclass(function) else function, include_extras=True
+    )
     parameters = inspect.signature(function).parameters.values()
-    return {p.name: option_of(p, hints.get(p.name, str)) for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {
+        p.name: option_of(p, hints.get(p.name, str)) for p in parameters if p.kind is p.KEYWORD_ONLY
+    }
 
 
 def option_of(parameter: inspect.Parameter, hint) -> Option:
@@ -112,7 +144,9 @@ def option_of(parameter: inspect.Parameter, hint) -> Option:
         bounds = Range(0 if parameter.default == 0 else 1, MANY)
     elif bounds is None and float in plain:
         bounds = Range(0)
-    return Option(parameter.name, functools.reduce(operator.or_, plain), parameter.default, bounds, only)
+    return Option(
+        parameter.name, functools.reduce(operator.or_, plain), parameter.default, bounds, only
+    )
 
 
 def assign_options(settings: dict, owners: dict[str, Callable]) -> dict[str, dict]:
@@ -124,10 +158,15 @@ def assign_options(settings: dict, owners: dict[str, Callable]) -> dict[str, dic
         if owner is None and any(RENAMED.get(name) in options for options in known.values()):
             raise Mistake("{old} is now {new}; use that name.", old=name, new=RENAMED[name])
         if owner is None and explained(name):
-            raise Mistake('unknown option "{option}": other rungs or tasks have it; known here are: {choices}.', option=name,
-                          choices=Listed(sorted({name for options in known.values() for name in options})))  # fmt: skip
+            raise Mistake(
+                'unknown option "{option}": other rungs or tasks have it; known here are: {choices}.',
+                option=name,
+                choices=Listed(sorted({name for options in known.values() for name in options})),
+            )
         if owner is None:
-            raise unknown("option", name, sorted({name for options in known.values() for name in options}))
+            raise unknown(
+                "option", name, sorted({name for options in known.values() for name in options})
+            )
         assigned[owner][name] = checked_value(known[owner][name], value)
     return assigned
 
@@ -139,27 +178,43 @@ def check_effect(assigned: dict[str, dict], owners: dict[str, Callable], here: S
         for name, value in values.items():
             option = known[name]
             if option.only and value != option.default and not option.only.holds(here):
-                raise NoEffect("{option}={value} has no effect here: it is for {what}; leave it out.", option=name,
-                               value=shown_value(value), what=option.only.what)  # fmt: skip
+                raise NoEffect(
+                    "{option}={value} has no effect here: it is for {what}; leave it out.",
+                    option=name,
+                    value=shown_value(value),
+                    what=option.only.what,
+                )
 
 
 def checked_value(option: Option, value):
     """The value in the option's type: text from a command line is read, anything else must fit already."""
-    kinds = typing.get_args(option.annotation) if is_union(option.annotation) else (option.annotation,)
+    kinds = (
+        typing.get_args(option.annotation) if is_union(option.annotation) else (option.annotation,)
+    )
     if types.NoneType in kinds and (value is None or value in ("none", "None", "")):
         return None
     for kind in kinds:
         if typing.get_origin(kind) is typing.Literal:
             if value in typing.get_args(kind):
                 return value
-            raise Mistake("{option}={value} is not one of {choices}.", option=option.name, value=shown_value(value),
-                          choices=Listed(map(str, typing.get_args(kind))))  # fmt: skip
+            raise Mistake(
+                "{option}={value} is not one of {choices}.",
+                option=option.name,
+                value=shown_value(value),
+                choices=Listed(map(str, typing.get_args(kind))),
+            )
         converted = converted_to(kind, value)
         if converted is not None:
             return in_range(option, converted)
     wanted = WANTED.get(kinds[0], str(kinds[0]))
-    raise Mistake("{option}={value}: expected {wanted}, found {type}; the default is {default}.", option=option.name,
-                  value=shown_value(value), wanted=wanted, type=type(value).__name__, default=option.default)  # fmt: skip
+    raise Mistake(
+        "{option}={value}: expected {wanted}, found {type}; the default is {default}.",
+        option=option.name,
+        value=shown_value(value),
+        wanted=wanted,
+        type=type(value).__name__,
+        default=option.default,
+    )
 
 
 def shown_value(value, most: int = 60) -> str:
@@ -178,7 +233,9 @@ def converted_to(kind, value):
     if kind is bool:
         if isinstance(value, bool):
             return value
-        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(str(value).lower())
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(
+            str(value).lower()
+        )
     if kind is str:
         return value if isinstance(value, str) else None
     if kind in (int, float) and not isinstance(value, bool):
@@ -202,5 +259,10 @@ def in_range(option: Option, value):
         wanted = phrase("wanted", "at least {least} and below {below}", least=least, below=below)
     else:
         wanted = phrase("wanted", "at least {least}", least=least)
-    raise Mistake("{option}={value}: expected {wanted}; the default is {default}.", option=option.name, value=value,
-                  wanted=wanted, default=option.default)  # fmt: skip
+    raise Mistake(
+        "{option}={value}: expected {wanted}; the default is {default}.",
+        option=option.name,
+        value=value,
+        wanted=wanted,
+        default=option.default,
+    )

@@ -16,15 +16,26 @@ from wenmai.tasks.listening import Listening
 
 
 class Transcriber(Estimator):
-    __doc__ = Documented('`Transcriber("lstm").fit(paths, texts).predict(["some.wav"])`; a sound is a path, or (samples, rate).')
+    __doc__ = Documented(
+        '`Transcriber("lstm").fit(paths, texts).predict(["some.wav"])`; a sound is a path, or (samples, rate).'
+    )
 
     task_name, log_prob = "transcribe", text_log_prob
 
-    def transcribe(self, sounds, *, beam: int = 1, lm=None, lm_weight: float | None = None,
-                   bonus: float | None = None) -> list[str]:
+    def transcribe(
+        self,
+        sounds,
+        *,
+        beam: int = 1,
+        lm=None,
+        lm_weight: float | None = None,
+        bonus: float | None = None,
+    ) -> list[str]:
         """What is said: the most probable token at every step, or the best that a search through `beam` texts at once finds; with
         `lm`, a LanguageModel, that of the highest log p + lm_weight · log p of the language model + bonus · its words."""
-        texts, notes = self.task_.predict(self.trained(), sounds, beam=beam, lm=lm, lm_weight=lm_weight, bonus=bonus)
+        texts, notes = self.task_.predict(
+            self.trained(), sounds, beam=beam, lm=lm, lm_weight=lm_weight, bonus=bonus
+        )
         warn_of(notes)
         return texts.tolist()
 

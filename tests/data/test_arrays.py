@@ -16,7 +16,11 @@ from wenmai.data.storage.saved import Unfit
 
 kinds = st.sampled_from([np.dtype(kind) for kind in files.TYPES.values()])
 shapes = arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=9)
-some = st.dictionaries(st.text('abcé漢" \n', min_size=1), kinds.flatmap(lambda kind: arrays_of.arrays(kind, shapes)), max_size=5)
+some = st.dictionaries(
+    st.text('abcé漢" \n', min_size=1),
+    kinds.flatmap(lambda kind: arrays_of.arrays(kind, shapes)),
+    max_size=5,
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -26,16 +30,28 @@ def test_what_is_written_is_mapped_and_read_by_safetensors(tmp_path_factory, arr
     files.write(path, arrays, about)
     found, told = files.mapped(path)
     theirs = load_file(path)
-    assert told == about and found.keys() == arrays.keys() == {name for name in theirs if not name.startswith("~")}
+    assert told == about and found.keys() == arrays.keys() == {
+        name for name in theirs if not name.startswith("~")
+    }
     for name, array in arrays.items():
-        assert found[name].dtype == array.dtype and found[name].shape == array.shape and not found[name].flags.writeable
+        assert (
+            found[name].dtype == array.dtype
+            and found[name].shape == array.shape
+            and not found[name].flags.writeable
+        )
         np.testing.assert_array_equal(found[name], array)
         np.testing.assert_array_equal(theirs[name], array)
-        assert not array.size or (isinstance(found[name].base, mmap.mmap) and found[name].ctypes.data % 64 == 0)
+        assert not array.size or (
+            isinstance(found[name].base, mmap.mmap) and found[name].ctypes.data % 64 == 0
+        )
 
 
 def test_what_others_wrote_is_mapped(tmp_path):
-    arrays = {"a": np.arange(7, dtype=np.int32), "b": np.ones((2, 3)), "c": np.frombuffer(b"abc", np.uint8)}
+    arrays = {
+        "a": np.arange(7, dtype=np.int32),
+        "b": np.ones((2, 3)),
+        "c": np.frombuffer(b"abc", np.uint8),
+    }
     save_file(arrays, tmp_path / "theirs.bin", {"who": "they"})
     found, about = files.mapped(tmp_path / "theirs.bin")
     assert about == {"who": "they"} and found.keys() == arrays.keys()
@@ -45,7 +61,11 @@ def test_what_others_wrote_is_mapped(tmp_path):
 
 def test_arrays_that_lie_elsewhere(tmp_path):
     """Other strides and another order of the bytes; what is written is plain."""
-    arrays = {"every other": np.arange(10)[::2], "turned": np.arange(6.0).reshape(2, 3).T, "swapped": np.arange(3, dtype=">i4")}
+    arrays = {
+        "every other": np.arange(10)[::2],
+        "turned": np.arange(6.0).reshape(2, 3).T,
+        "swapped": np.arange(3, dtype=">i4"),
+    }
     files.write(tmp_path / "some.bin", arrays)
     for name, array in files.mapped(tmp_path / "some.bin")[0].items():
         np.testing.assert_array_equal(array, arrays[name])
@@ -68,23 +88,44 @@ def changed(name: str, **values) -> dict:
     return {**GOOD, name: {**GOOD[name], **values}}
 
 
-@pytest.mark.parametrize(("data", "said"), [
-    (b"", "found 0 bytes"), (b"1234567", "found 7 bytes"), (b"\xff" * 8, "longer than"), (made(GOOD)[:60], "longer than"),
-    (struct.pack("<Q", 1 << 40) + bytes(99), "longer than"), (made(b"{"), "no JSON"), (made(b"\xff\xfe"), "no JSON"),
-    (made(b"[" * 100_000), "no JSON"), (made(b'{"a": 1' + b"0" * 9999 + b"}"), "no JSON"),
-    (made(b'{"a": {}, "a": {}}'), "no JSON"), (made([]), "a list"),
-    (made({"a": 3}), "expected an object"), (made({**GOOD, "__metadata__": {"a": 1}}), "__metadata__"),
-    (made({**GOOD, "__metadata__": []}), "__metadata__"), (made(changed("a", dtype="F99")), '"dtype" is "F99"'),
-    (made(changed("a", dtype=["I32"])), '"dtype" is a list'), (made({"a": {"dtype": "U8"}}), 'found no "shape"'),
-    (made(changed("a", shape=[2, 3])), "do not fit each other"), (made(changed("a", shape=[-4])), '"shape"'),
-    (made(changed("a", shape=[1 << 60, 1 << 60])), '"shape"'), (made(changed("a", shape=[True, 4])), '"shape"'),
-    (made(changed("a", shape=[1] * 70 + [4])), "do not fit"),
-    (made({"a": entry("U8", [0, 1 << 40, 1 << 40], 0, 0)}, 0), "found the shape"),
-    (made(changed("a", data_offsets=[0, 16, 16])), "do not fit"), (made(changed("a", data_offsets=[16, 0])), "do not fit"),
-    (made(changed("b", data_offsets=[17, 20])), "inside the file"), (made(GOOD, 18), "inside the file"),
-    (made(GOOD, 20), "follow one another"), (made(changed("b", data_offsets=[15, 18])), "follow one another"),
-    (made({"b": entry("U8", [3], 0, 3), "a": entry("I32", [4], 3, 19)}), "such numbers can lie"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "found 0 bytes"),
+        (b"1234567", "found 7 bytes"),
+        (b"\xff" * 8, "longer than"),
+        (made(GOOD)[:60], "longer than"),
+        (struct.pack("<Q", 1 << 40) + bytes(99), "longer than"),
+        (made(b"{"), "no JSON"),
+        (made(b"\xff\xfe"), "no JSON"),
+        (made(b"[" * 100_000), "no JSON"),
+        (made(b'{"a": 1' + b"0" * 9999 + b"}"), "no JSON"),
+        (made(b'{"a": {}, "a": {}}'), "no JSON"),
+        (made([]), "a list"),
+        (made({"a": 3}), "expected an object"),
+        (made({**GOOD, "__metadata__": {"a": 1}}), "__metadata__"),
+        (made({**GOOD, "__metadata__": []}), "__metadata__"),
+        (made(changed("a", dtype="F99")), '"dtype" is "F99"'),
+        (made(changed("a", dtype=["I32"])), '"dtype" is a list'),
+        (made({"a": {"dtype": "U8"}}), 'found no "shape"'),
+        (made(changed("a", shape=[2, 3])), "do not fit each other"),
+        (made(changed("a", shape=[-4])), '"shape"'),
+        (made(changed("a", shape=[1 << 60, 1 << 60])), '"shape"'),
+        (made(changed("a", shape=[True, 4])), '"shape"'),
+        (made(changed("a", shape=[1] * 70 + [4])), "do not fit"),
+        (made({"a": entry("U8", [0, 1 << 40, 1 << 40], 0, 0)}, 0), "found the shape"),
+        (made(changed("a", data_offsets=[0, 16, 16])), "do not fit"),
+        (made(changed("a", data_offsets=[16, 0])), "do not fit"),
+        (made(changed("b", data_offsets=[17, 20])), "inside the file"),
+        (made(GOOD, 18), "inside the file"),
+        (made(GOOD, 20), "follow one another"),
+        (made(changed("b", data_offsets=[15, 18])), "follow one another"),
+        (
+            made({"b": entry("U8", [3], 0, 3), "a": entry("I32", [4], 3, 19)}),
+            "such numbers can lie",
+        ),
+    ],
+)
 def test_what_is_wrong_with_a_file(data, said, tmp_path):
     (tmp_path / "good.bin").write_bytes(made(GOOD))
     assert files.mapped(tmp_path / "good.bin")[0]["a"].shape == (2, 2)
@@ -100,7 +141,11 @@ def test_every_bit_changes_the_checksum(size, tmp_path):
     path.write_bytes(data)
     expected, seen = files.checksum(path), set()
     assert expected == files.checksum(path, threads=1) and len(expected) == 16
-    for bit in range(8 * size) if size < 20 else {0, 8 * size - 1, *chance.integers(0, 8 * size, 40).tolist()}:
+    for bit in (
+        range(8 * size)
+        if size < 20
+        else {0, 8 * size - 1, *chance.integers(0, 8 * size, 40).tolist()}
+    ):
         other = bytearray(data)
         other[bit // 8] ^= 1 << bit % 8
         path.write_bytes(other)

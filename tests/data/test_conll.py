@@ -17,15 +17,24 @@ zstandard = pytest.importorskip("zstandard")
 
 DATA = Path(os.environ.get("WENMAI_DATA") or Path(__file__).parents[3] / "shared" / "data")
 PACKERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
-FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
-word = st.text(st.characters(codec="gb18030", exclude_characters="\0\ufeff\t\r\n "), min_size=1, max_size=6)
-words = st.one_of(word, st.sampled_from(["\u3000", "\xa0", "\u2028", "\x85", "#", "#tag", "# ", "-", '"', "中 国"]))
+word = st.text(
+    st.characters(codec="gb18030", exclude_characters="\0\ufeff\t\r\n "), min_size=1, max_size=6
+)
+words = st.one_of(
+    word,
+    st.sampled_from(["\u3000", "\xa0", "\u2028", "\x85", "#", "#tag", "# ", "-", '"', "中 国"]),
+)
 tag = st.sampled_from(["O", "B-LOC", "I-LOC", "S-人名", "#"])
 
 
 def sentences_of(token):
-    return st.lists(st.lists(st.tuples(token, tag, tag), min_size=1, max_size=5), min_size=1, max_size=6)
+    return st.lists(
+        st.lists(st.tuples(token, tag, tag), min_size=1, max_size=5), min_size=1, max_size=6
+    )
 
 
 def write(folder, name, content, encoding="utf-8"):
@@ -35,27 +44,40 @@ def write(folder, name, content, encoding="utf-8"):
 
 
 def columns_of(sentences, *positions):
-    return [[[token[position] for token in sentence] for sentence in sentences] for position in positions]
+    return [
+        [[token[position] for token in sentence] for sentence in sentences]
+        for position in positions
+    ]
 
 
 @pytest.mark.parametrize("packed", PACKERS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
 class TestRoundTrip:
     @FEW
-    @given(data=st.data(), mark=st.sampled_from(["\t", " ", "   "]), gap=st.sampled_from(["\n", " \t\n", "\r\n", "\n\n"]))
+    @given(
+        data=st.data(),
+        mark=st.sampled_from(["\t", " ", "   "]),
+        gap=st.sampled_from(["\n", " \t\n", "\r\n", "\n\n"]),
+    )
     def test_conll(self, tmp_path, encoding, packed, data, mark, gap):
         sentences = [[("中", "O", "O")], *data.draw(sentences_of(words if mark == "\t" else word))]
-        content = gap.join("".join(mark.join(token) + "\n" for token in sentence) for sentence in sentences)
+        content = gap.join(
+            "".join(mark.join(token) + "\n" for token in sentence) for sentence in sentences
+        )
         table = read(write(tmp_path, "a.conll" + packed, content, encoding))
         chunk = table.load()
         assert [chunk.columns["tokens"], chunk.columns["tags"]] == columns_of(sentences, 0, 2)
         for size in (1, 2, 100):
             chunks = list(table.chunks(size))
             assert all(len(part) <= size for part in chunks)
-            assert list(chain(*(part.columns["tokens"] for part in chunks))) == chunk.columns["tokens"]
+            assert (
+                list(chain(*(part.columns["tokens"] for part in chunks))) == chunk.columns["tokens"]
+            )
             assert list(chain(*(part.lines for part in chunks))) == list(chunk.lines)
         lines = content.split("\n")
-        assert [lines[line - 1].split(mark)[0] for line in chunk.lines] == [sentence[0][0] for sentence in sentences]
+        assert [lines[line - 1].split(mark)[0] for line in chunk.lines] == [
+            sentence[0][0] for sentence in sentences
+        ]
 
     @FEW
     @given(sentences=sentences_of(words), end=st.sampled_from(["\n", "\r\n"]))
@@ -65,7 +87,10 @@ class TestRoundTrip:
         for sentence in sentences:
             lines += ["# text = 中\t国", "1-2\t中国" + "\t_" * 8]
             for number, (form, upos, xpos) in enumerate(sentence, 1):
-                lines += [f"{number}\t{form}\t_\t{upos}\t{xpos}" + "\t_" * 5, f"{number}.1\tnot written" + "\t_" * 8]
+                lines += [
+                    f"{number}\t{form}\t_\t{upos}\t{xpos}" + "\t_" * 5,
+                    f"{number}.1\tnot written" + "\t_" * 8,
+                ]
             lines += [""]
         path = write(tmp_path, "a.conllu" + packed, end.join(lines), encoding)
         chunk = read(path).load()
@@ -95,7 +120,10 @@ def test_columns(tmp_path, name):
     path = write(tmp_path, name, ENGLISH)
     table = read(path)
     assert table.names == ["tokens", "tags"]
-    assert table.load().columns == {"tokens": [["EU", "rejects"], ["Peter"]], "tags": [["I-ORG", "O"], ["I-PER"]]}
+    assert table.load().columns == {
+        "tokens": [["EU", "rejects"], ["Peter"]],
+        "tags": [["I-ORG", "O"], ["I-PER"]],
+    }
     assert list(table.load().lines) == [3, 6]
     assert table.notes[-2:] == [
         "CoNLL: one token a line, 4 columns; tokens are column 0, tags column 3.",
@@ -103,25 +131,42 @@ def test_columns(tmp_path, name):
     ]
     for columns in ({"tokens": "0", "tags": "1"}, {"tags": "1"}):
         table = read(path, columns)
-        assert table.names == ["tokens", "tags"] and table.load().columns["tags"] == [["NNP", "VBZ"], ["NNP"]]
+        assert table.names == ["tokens", "tags"] and table.load().columns["tags"] == [
+            ["NNP", "VBZ"],
+            ["NNP"],
+        ]
         assert "tokens are column 0, tags column 1." in table.notes[-2]
     assert read(path, {"tags": "3"}).load().columns["tags"] == [["I-ORG", "O"], ["I-PER"]]
     assert '"7"' in mistake(path, {"tags": "7"})
-    assert read(path, {"tokens": "1", "text": "2"}).load().columns["text"] == [["I-NP", "I-VP"], ["I-NP"]]
+    assert read(path, {"tokens": "1", "text": "2"}).load().columns["text"] == [
+        ["I-NP", "I-VP"],
+        ["I-NP"],
+    ]
 
 
 def test_documents_without_a_blank_line(tmp_path):
     table = read(write(tmp_path, "a.conll", "-DOCSTART-\na O\n\n-DOCSTART-\nb O\nc O\n"))
-    assert table.load().columns["tokens"] == [["a"], ["b", "c"]] and list(table.load().lines) == [2, 5]
+    assert table.load().columns["tokens"] == [["a"], ["b", "c"]] and list(table.load().lines) == [
+        2,
+        5,
+    ]
 
 
 def test_universal_by_content(tmp_path):
     table = read(
-        write(tmp_path, "a.txt", "# text\n1\ta\tA\tX\tx\t_\t0\troot\t_\t_\n2\tb\tB\tY\ty\t_\t1\tdep\t_\t_\n\n1\tc" + "\t_" * 8)
+        write(
+            tmp_path,
+            "a.txt",
+            "# text\n1\ta\tA\tX\tx\t_\t0\troot\t_\t_\n2\tb\tB\tY\ty\t_\t1\tdep\t_\t_\n\n1\tc"
+            + "\t_" * 8,
+        )
     )
     assert table.load().columns == {"tokens": [["a", "b"], ["c"]], "tags": [["X", "Y"], ["_"]]}
     assert table.notes[-1] == "CoNLL-U: one word a line, 10 columns; tokens are form, tags upos."
-    assert read(table.source, {"tokens": "lemma", "tags": "head"}).load().columns["tags"] == [["0", "1"], ["_"]]
+    assert read(table.source, {"tokens": "lemma", "tags": "head"}).load().columns["tags"] == [
+        ["0", "1"],
+        ["_"],
+    ]
 
 
 def test_comments_and_hash_signs(tmp_path):
@@ -160,7 +205,10 @@ def test_mistakes(tmp_path):
     for mark in (" ", "\t"):
         path = write(tmp_path, "a.conll", f"a{mark}O\n" * 9000 + f"\nb\n\nc{mark}O\n")
         sentence = mistake(path)
-        assert sentence.startswith(f"{path}, line 9002: found 1 columns, expected 2") and "correct the line" in sentence
+        assert (
+            sentence.startswith(f"{path}, line 9002: found 1 columns, expected 2")
+            and "correct the line" in sentence
+        )
     path = write(tmp_path, "a.bio", "a\nb\n\nc\n")  # tokens that wait for their tags
     assert read(path).load().columns == {"tokens": [["a", "b"], ["c"]]}
     assert "found no tokens" in mistake(write(tmp_path, "a.bio", "-DOCSTART-\n\n"))

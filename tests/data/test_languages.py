@@ -10,21 +10,44 @@ SENTENCES = {
         "I don't know what to do with this.",
         "It's a very good book.",
     ],
-    "de": ["Das Wetter war schön, und wir gingen am Fluss spazieren.", "Die Straße ist gesperrt.", "Ich weiß es nicht."],
+    "de": [
+        "Das Wetter war schön, und wir gingen am Fluss spazieren.",
+        "Die Straße ist gesperrt.",
+        "Ich weiß es nicht.",
+    ],
     "fr": [
         "Il faisait beau et nous nous sommes promenés le long de la rivière.",
         "C'est très bon, je l'ai acheté pour mon frère.",
     ],
-    "es": ["Hacía buen tiempo y paseamos por la orilla del río.", "¿Dónde está el baño?", "El niño no quiere comer."],
-    "pt": ["O tempo estava bom e passeamos ao longo do rio.", "Não sei o que fazer com isso.", "As crianças são felizes."],
+    "es": [
+        "Hacía buen tiempo y paseamos por la orilla del río.",
+        "¿Dónde está el baño?",
+        "El niño no quiere comer.",
+    ],
+    "pt": [
+        "O tempo estava bom e passeamos ao longo do rio.",
+        "Não sei o que fazer com isso.",
+        "As crianças são felizes.",
+    ],
     "it": [
         "Il tempo era bello e abbiamo camminato lungo il fiume.",
         "Non so che cosa fare con questo.",
         "È più grande della casa.",
     ],
-    "ca": ["Feia bon temps i vam passejar amb els amics per la vora del riu.", "Aquest llibre és molt bo, però és car."],
-    "nl": ["Het was mooi weer en we liepen langs de rivier.", "Ik weet niet wat ik met deze moet doen.", "Dat is een goed boek."],
-    "sv": ["Vädret var vackert och vi gick längs floden.", "Jag vet inte vad jag ska göra.", "Det är en mycket bra bok."],
+    "ca": [
+        "Feia bon temps i vam passejar amb els amics per la vora del riu.",
+        "Aquest llibre és molt bo, però és car.",
+    ],
+    "nl": [
+        "Het was mooi weer en we liepen langs de rivier.",
+        "Ik weet niet wat ik met deze moet doen.",
+        "Dat is een goed boek.",
+    ],
+    "sv": [
+        "Vädret var vackert och vi gick längs floden.",
+        "Jag vet inte vad jag ska göra.",
+        "Det är en mycket bra bok.",
+    ],
     "da": [
         "Vejret var dejligt, og vi gik en tur langs åen af egen lyst.",
         "Jeg ved ikke, hvad du vil mig.",
@@ -35,13 +58,40 @@ SENTENCES = {
         "Jeg vet ikke hva du vil meg.",
         "Boka er skrevet av en nordmann.",
     ],
-    "fi": ["Sää oli kaunis ja kävelimme joen varrella.", "En tiedä, mitä hän tekee, mutta se on hyvä.", "Tämä ei ole minun."],
-    "pl": ["Pogoda była piękna i spacerowaliśmy wzdłuż rzeki.", "Nie wiem, co z tym zrobić.", "To jest bardzo dobra książka."],
-    "cs": ["Počasí bylo krásné a procházeli jsme se podél řeky.", "Nevím, co s tím mám dělat.", "To je velmi dobrá kniha."],
-    "hu": ["Szép idő volt, és a folyó mentén sétáltunk.", "Nem tudom, hogy mit csináljak.", "Ez egy nagyon jó könyv."],
-    "ro": ["Vremea era frumoasă și ne-am plimbat de-a lungul râului.", "Nu știu ce să fac cu asta.", "Este o carte foarte bună."],
-    "tr": ["Hava güzeldi ve nehir boyunca yürüdük.", "Bu kitap çok iyi değil mi?", "Ne yapacağımı bilmiyorum ama sonra gelirim."],
-    "id": ["Cuacanya bagus dan kami berjalan di tepi sungai.", "Saya tidak tahu apa yang harus dilakukan dengan ini."],
+    "fi": [
+        "Sää oli kaunis ja kävelimme joen varrella.",
+        "En tiedä, mitä hän tekee, mutta se on hyvä.",
+        "Tämä ei ole minun.",
+    ],
+    "pl": [
+        "Pogoda była piękna i spacerowaliśmy wzdłuż rzeki.",
+        "Nie wiem, co z tym zrobić.",
+        "To jest bardzo dobra książka.",
+    ],
+    "cs": [
+        "Počasí bylo krásné a procházeli jsme se podél řeky.",
+        "Nevím, co s tím mám dělat.",
+        "To je velmi dobrá kniha.",
+    ],
+    "hu": [
+        "Szép idő volt, és a folyó mentén sétáltunk.",
+        "Nem tudom, hogy mit csináljak.",
+        "Ez egy nagyon jó könyv.",
+    ],
+    "ro": [
+        "Vremea era frumoasă și ne-am plimbat de-a lungul râului.",
+        "Nu știu ce să fac cu asta.",
+        "Este o carte foarte bună.",
+    ],
+    "tr": [
+        "Hava güzeldi ve nehir boyunca yürüdük.",
+        "Bu kitap çok iyi değil mi?",
+        "Ne yapacağımı bilmiyorum ama sonra gelirim.",
+    ],
+    "id": [
+        "Cuacanya bagus dan kami berjalan di tepi sungai.",
+        "Saya tidak tahu apa yang harus dilakukan dengan ini.",
+    ],
     "vi": [
         "Thời tiết đẹp và chúng tôi đi dạo dọc bờ sông.",
         "Tôi không biết phải làm gì với cái này.",
@@ -54,7 +104,12 @@ SENTENCES = {
         "好",
         "日本の的意思是“日本的”，这是日语里最常见的字。",
     ],
-    "zh-Hant": ["天氣很好，我們沿著河邊散步。", "這本書很不錯，推薦購買！", "請問洗手間在哪裡？", "謝謝"],
+    "zh-Hant": [
+        "天氣很好，我們沿著河邊散步。",
+        "這本書很不錯，推薦購買！",
+        "請問洗手間在哪裡？",
+        "謝謝",
+    ],
     "ja": [
         "天気がよかったので、川沿いを散歩しました。",
         "この本はとても面白いです。",
@@ -87,7 +142,9 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in SENTENCES.items() for text in texts])
+@pytest.mark.parametrize(
+    ("code", "text"), [(code, text) for code, texts in SENTENCES.items() for text in texts]
+)
 def test_sentences(code, text):
     assert language_of(text) == code
 
@@ -96,7 +153,10 @@ def test_every_language_of_the_table_is_tested():
     assert SENTENCES.keys() >= TABLES["words"].keys()
 
 
-@pytest.mark.parametrize("text", ["", "   ", "12.5 %", "😀😀", "<br/>", "Wolfsburg", "xkcd qwertz", "123-456", "\x00\ufffd"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "12.5 %", "😀😀", "<br/>", "Wolfsburg", "xkcd qwertz", "123-456", "\x00\ufffd"],
+)
 def test_what_cannot_be_told(text):
     assert language_of(text) == ""
 
@@ -113,7 +173,9 @@ def test_shares():
 
 
 def test_shares_are_spread_over_the_data():
-    texts = ["这本书很好。", "This is the book."] * 15_000 + ["Das ist nicht gut."] * 10_000  # the first two take turns
+    texts = ["这本书很好。", "This is the book."] * 15_000 + [
+        "Das ist nicht gut."
+    ] * 10_000  # the first two take turns
     found = languages_in(texts)
     assert found == languages_in(texts)
     assert found == pytest.approx({"zh": 0.375, "en": 0.375, "de": 0.25}, abs=0.05)

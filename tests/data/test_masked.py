@@ -26,9 +26,21 @@ TOKENS = 5000
 def test_documents_are_parted_by_blank_lines_and_held_out_whole():
     text = Documents.of("a1\na2\n\nb1\n\n \t\n\nc1\nc2\nc3\n\nd1\n")
     found = Sentences.of(text)
-    assert list(found.texts) == ["a1", "a2", "b1", "c1", "c2", "c3", "d1"] and found.documents.tolist() == [0, 2, 3, 6, 7]
+    assert list(found.texts) == [
+        "a1",
+        "a2",
+        "b1",
+        "c1",
+        "c2",
+        "c3",
+        "d1",
+    ] and found.documents.tolist() == [0, 2, 3, 6, 7]
     kept, valid, test = text.parts([0.3, 0.1])
-    assert [list(Sentences.of(part).texts) for part in (kept, valid, test)] == [["a1", "a2", "b1"], ["c1", "c2", "c3"], ["d1"]]
+    assert [list(Sentences.of(part).texts) for part in (kept, valid, test)] == [
+        ["a1", "a2", "b1"],
+        ["c1", "c2", "c3"],
+        ["d1"],
+    ]
 
 
 def test_the_only_document_is_cut_at_a_line_and_a_long_last_one_is_held_out_whole():
@@ -46,7 +58,10 @@ def test_a_blank_line_is_found_however_far_away(monkeypatch):
     body = "\n".join(f"a long line number {n}" for n in range(50))
     text = Documents.of(f"{body}\n\nshort\n\n{body}\n")
     kept, held = text.parts([0.6])
-    assert list(Sentences.of(kept).texts)[-1] == "a long line number 49" and next(iter(held)) == "short"
+    assert (
+        list(Sentences.of(kept).texts)[-1] == "a long line number 49"
+        and next(iter(held)) == "short"
+    )
 
 
 def test_every_text_of_a_list_is_a_document_and_the_same_as_in_a_file(tmp_path):
@@ -57,23 +72,37 @@ def test_every_text_of_a_list_is_a_document_and_the_same_as_in_a_file(tmp_path):
 
 
 def test_documents_that_look_like_tokens_with_tags_are_read_as_documents(tmp_path):
-    (tmp_path / "corpus.txt").write_text("the cat meows\nthe cat sleeps\n\nthe dog sleeps\nthe dog meows\n\n" * 9)
+    (tmp_path / "corpus.txt").write_text(
+        "the cat meows\nthe cat sleeps\n\nthe dog sleeps\nthe dog meows\n\n" * 9
+    )
     found = open_dataset(str(tmp_path / "corpus.txt"), TASKS, "pretrain", valid="0.1")
     assert next(iter(found.train.inputs)) == "the cat meows" and found.valid is not None
 
 
 def test_texts_of_one_sentence_each_are_lines_of_one_document():
-    assert Sentences.of(Documents.of([f"sentence {n}" for n in range(30)])).documents.tolist() == [0, 30]
+    assert Sentences.of(Documents.of([f"sentence {n}" for n in range(30)])).documents.tolist() == [
+        0,
+        30,
+    ]
     some = [f"sentence {n}" + "\nand another" * (n % 5 == 0) for n in range(30)]
     assert len(Sentences.of(Documents.of(some)).documents) == 31
 
 
 def test_long_lines_are_cut_at_sentence_marks():
     english = 'This is the first of them. Is this one, at 3.5 m, the second?  "Yes!" It was the third of these, and the last.'
-    assert sentences(english) == ["This is the first of them.", "Is this one, at 3.5 m, the second?", '"Yes!"',
-                                  "It was the third of these, and the last."]  # fmt: skip
+    assert sentences(english) == [
+        "This is the first of them.",
+        "Is this one, at 3.5 m, the second?",
+        '"Yes!"',
+        "It was the third of these, and the last.",
+    ]
     chinese = "第一句话在这里。“第二句呢？”第三句很长" + "很长" * 45 + "！！最后一句"
-    assert [text[:4] for text in sentences(chinese)] == ["第一句话", "“第二句", "第三句很", "最后一句"]
+    assert [text[:4] for text in sentences(chinese)] == [
+        "第一句话",
+        "“第二句",
+        "第三句很",
+        "最后一句",
+    ]
     assert "".join(sentences(chinese)) == chinese
     assert sentences("Short. Two. Three.") == ["Short. Two. Three."]
     assert [len(text) for text in sentences("x" * 4500)] == [2000, 2000, 500]
@@ -91,13 +120,29 @@ def test_many_sentences_lie_in_a_file(monkeypatch):
 # What is drawn
 
 
-def text_of(lengths: list[list[int]], longest: int = 32, share: float = 0.15, next_sentence: bool = True, inner=None):
+def text_of(
+    lengths: list[list[int]],
+    longest: int = 32,
+    share: float = 0.15,
+    next_sentence: bool = True,
+    inner=None,
+):
     """Documents of sentences of so many tokens, all different as far as there are tokens."""
     sizes = np.array([size for document in lengths for size in document])
     tokens = 2 * (6 + np.arange(sizes.sum()) % (TOKENS - 6))
     tokens = tokens if inner is None else tokens + inner(np.arange(len(tokens)))
     documents = np.cumsum([0, *map(len, lengths)])
-    return MaskedText(tokens, np.cumsum(sizes), documents, OWN, Wrapping.of(OWN), TOKENS, longest, share, next_sentence)
+    return MaskedText(
+        tokens,
+        np.cumsum(sizes),
+        documents,
+        OWN,
+        Wrapping.of(OWN),
+        TOKENS,
+        longest,
+        share,
+        next_sentence,
+    )
 
 
 def restored(batch) -> np.ndarray:
@@ -111,10 +156,14 @@ def test_pairs_are_framed_and_half_of_them_follow():
     text = text_of([[5, 4, 6, 3, 5, 7, 2, 4]] * 100)
     batch = text.batch(np.arange(len(text)), np.random.default_rng(0))
     assert abs(batch.follows.float().mean().item() - 0.5) < 0.05
-    for tokens, mask, segment, follows, row in zip(restored(batch), batch.mask, batch.segment, batch.follows, batch.rows):
+    for tokens, mask, segment, follows, row in zip(
+        restored(batch), batch.mask, batch.segment, batch.follows, batch.rows
+    ):
         size, marks = int(mask.sum()), np.flatnonzero(tokens == OWN.separator)
         assert tokens[0] == OWN.begin and marks.tolist() == [marks[0], size - 1] and size <= 32
-        assert segment.tolist() == [0] * (marks[0] + 1) + [1] * (size - 1 - marks[0]) + [0] * (len(mask) - size)
+        assert segment.tolist() == [0] * (marks[0] + 1) + [1] * (size - 1 - marks[0]) + [0] * (
+            len(mask) - size
+        )
         first, second = tokens[1 : marks[0]], tokens[marks[0] + 1 : size - 1]
         assert len(first) and len(second)
         at = text.starts[row]
@@ -155,7 +204,9 @@ def test_windows_are_as_much_of_a_document_as_fits():
     assert batch.follows is None and not batch.segment.any()
     rows = [tokens[mask] for tokens, mask in zip(restored(batch), batch.mask.numpy())]
     assert all(row[0] == OWN.begin and row[-1] == OWN.separator for row in rows)
-    assert np.array_equal(np.concatenate([row[1:-1] for row in rows]), text.tokens >> 1)  # nothing is left out
+    assert np.array_equal(
+        np.concatenate([row[1:-1] for row in rows]), text.tokens >> 1
+    )  # nothing is left out
     assert (text.lengths == batch.mask.sum(1).numpy()).all()
 
 
@@ -168,7 +219,9 @@ def test_of_the_share_eight_in_ten_are_masked_and_one_is_another(share):
     read = batch.inputs.flatten()[batch.places]
     masked, same = (read == OWN.mask).float().mean(), (read == batch.target).float().mean()
     assert abs(masked - 0.8) < 0.02 and abs(same - 0.1) < 0.02
-    assert not np.isin(read[read != OWN.mask].numpy(), OWN.numbers).any()  # another word, and no mark
+    assert not np.isin(
+        read[read != OWN.mask].numpy(), OWN.numbers
+    ).any()  # another word, and no mark
     unhidden = np.setdiff1d(np.arange(batch.inputs.numel()), batch.places.numpy())
     assert not (batch.inputs.flatten().numpy()[unhidden] == OWN.mask).any()
     assert batch.places.bincount(minlength=batch.inputs.numel()).max() == 1
@@ -182,7 +235,9 @@ def test_every_row_has_a_word_to_guess_and_marks_are_never_hidden():
 
 
 def test_words_are_hidden_whole():
-    text = text_of([[30] * 4] * 50, longest=64, next_sentence=False, inner=lambda at: (at % 3 != 0).astype(int))
+    text = text_of(
+        [[30] * 4] * 50, longest=64, next_sentence=False, inner=lambda at: (at % 3 != 0).astype(int)
+    )
     batch = text.batch(np.arange(len(text)), np.random.default_rng(0))
     hidden = np.zeros(batch.inputs.numel(), bool)
     hidden[batch.places.numpy()] = True
@@ -195,10 +250,14 @@ def test_words_are_hidden_whole():
 
 def test_a_row_draws_the_same_with_whomever_it_is_read_and_anew_at_every_step():
     text = text_of([[5, 4, 6, 3, 5, 7, 2, 4]] * 30)
-    whole, alone = (text.batch(rows, np.random.default_rng((0, 7))) for rows in (np.arange(12), np.array([5])))
+    whole, alone = (
+        text.batch(rows, np.random.default_rng((0, 7))) for rows in (np.arange(12), np.array([5]))
+    )
     size = int(alone.mask.sum())
     assert int(whole.mask[5].sum()) == size and whole.follows[5] == alone.follows[0]
-    assert (whole.inputs[5, :size] == alone.inputs[0]).all() and (whole.segment[5, :size] == alone.segment[0]).all()
+    assert (whole.inputs[5, :size] == alone.inputs[0]).all() and (
+        whole.segment[5, :size] == alone.segment[0]
+    ).all()
     again, later = (text.batch(np.arange(12), np.random.default_rng((0, step))) for step in (7, 8))
     assert (again.inputs == whole.inputs).all() and (again.places == whole.places).all()
     assert later.inputs.shape != whole.inputs.shape or (later.inputs != whole.inputs).any()
@@ -209,23 +268,33 @@ def test_a_row_draws_the_same_with_whomever_it_is_read_and_anew_at_every_step():
 def test_lengths_are_about_what_is_read_and_never_more_than_can_be():
     text = text_of([[5], [40, 3], [4, 4], [9, 2, 8, 30]] * 20)
     lengths = text.batch(np.arange(len(text)), np.random.default_rng(0)).mask.sum(1).numpy()
-    assert lengths.max() <= 32 and text.lengths.max() <= 32 and abs(lengths.sum() / text.lengths.sum() - 1) < 0.1
+    assert (
+        lengths.max() <= 32
+        and text.lengths.max() <= 32
+        and abs(lengths.sum() / text.lengths.sum() - 1) < 0.1
+    )
 
 
 def test_how_long_a_pair_is_does_not_tell_whether_it_follows():
     chance = np.random.default_rng(0)
-    text = text_of([chance.integers(2, 9, chance.integers(3, 12)).tolist() for _ in range(60)], longest=40)
+    text = text_of(
+        [chance.integers(2, 9, chance.integers(3, 12)).tolist() for _ in range(60)], longest=40
+    )
     found = [text.batch(np.arange(len(text)), np.random.default_rng(seed)) for seed in range(30)]
     follows = np.concatenate([batch.follows.numpy() for batch in found])
     second = np.concatenate([((batch.segment == 1) & batch.mask).sum(1).numpy() for batch in found])
     assert abs(second[follows].mean() / second[~follows].mean() - 1) < 0.15
     ends = set(text.sentence_stops.tolist())
     _, second, follows = text.pairs(np.arange(len(text)), 3)
-    assert np.mean([stop in ends for stop in second.stops[~follows].tolist()]) > 0.9  # it breaks off only where it must
+    assert (
+        np.mean([stop in ends for stop in second.stops[~follows].tolist()]) > 0.9
+    )  # it breaks off only where it must
 
 
 def test_no_room_for_words_is_refused():
-    with pytest.raises(Mistake, match=r"max_length=6: beside the 3 marks .* no room for words; expected at least 7"):
+    with pytest.raises(
+        Mistake, match=r"max_length=6: beside the 3 marks .* no room for words; expected at least 7"
+    ):
         text_of([[5, 5]], longest=6)
 
 
@@ -254,7 +323,10 @@ def test_pieces_of_a_word_go_together():
     tokenizer = Subwords.learn(texts, "wordpiece", 40, False, apart=True)
     rows = tokenizer.encode(texts)
     inside = WholeWords(tokenizer).going_on(texts, rows)
-    assert inside.tolist() == [tokenizer.tokens[number].startswith("##") for number in rows.flat] and inside.any()
+    assert (
+        inside.tolist() == [tokenizer.tokens[number].startswith("##") for number in rows.flat]
+        and inside.any()
+    )
     bpe = Subwords.learn(texts, "bpe", 280, False)
     rows = bpe.encode(texts[:1])
     inside = WholeWords(bpe).going_on(texts[:1], rows)
@@ -270,7 +342,9 @@ def test_chinese_words_are_those_of_jieba():
     for token, inside in zip(tokens, WholeWords(tokenizer).going_on(texts, rows)):
         words = [*words[:-1], words[-1] + token.removeprefix("##")] if inside else [*words, token]
     assert words == ["我们", "在", "北京大学", "learning", "学习", "自然语言", "处理"]
-    assert all(len(token) == 1 for token in tokens if not token.isascii())  # every character is a token
+    assert all(
+        len(token) == 1 for token in tokens if not token.isascii()
+    )  # every character is a token
 
 
 def test_wordpiece_with_chinese_apart_is_kept_and_read_again():
@@ -278,5 +352,9 @@ def test_wordpiece_with_chinese_apart_is_kept_and_read_again():
     again = Subwords.from_json(known.to_json())
     for text in ("你好Hello世 界", "hello世界"):
         assert again.encode([text])[0].tolist() == known.encode([text])[0].tolist()
-    assert [known.tokens[number] for number in known.encode(["世界Hello"])[0]] == ["世", "界", "hello"]
+    assert [known.tokens[number] for number in known.encode(["世界Hello"])[0]] == [
+        "世",
+        "界",
+        "hello",
+    ]
     assert known.spans(["世界Hello"]) == [[(0, 1), (1, 2), (2, 7)]]

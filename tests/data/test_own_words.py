@@ -24,14 +24,40 @@ def test_numbers_go_on_in_the_order_of_the_source():
     known, first = both.target.numbers, both.target.vocabulary
     sources = copied(both, ["call Zoe and Ann or Zoe and Yan", "Yan calls"])
     assert sources.beside["copies"].tolist() == [
-        *(known["call"], first, first + 1, known["Ann"], first + 2, first, first + 1, first + 3, END), first, known["calls"], END
-    ]  # fmt: skip
+        *(
+            known["call"],
+            first,
+            first + 1,
+            known["Ann"],
+            first + 2,
+            first,
+            first + 1,
+            first + 3,
+            END,
+        ),
+        first,
+        known["calls"],
+        END,
+    ]
     assert [list(words) for words in sources.words] == [["Zoe", "and", "or", "Yan"], ["Yan"]]
-    np.testing.assert_array_equal(sources.flat, both.encode(["call Zoe and Ann or Zoe and Yan", "Yan calls"]).flat)
+    np.testing.assert_array_equal(
+        sources.flat, both.encode(["call Zoe and Ann or Zoe and Yan", "Yan calls"]).flat
+    )
     targets = written(both, ["Yan calls Xu", "Yan calls Zoe"], sources)
-    assert targets.flat.tolist() == [first + 3, known["calls"], UNK, END, first, known["calls"], UNK, END]
+    assert targets.flat.tolist() == [
+        first + 3,
+        known["calls"],
+        UNK,
+        END,
+        first,
+        known["calls"],
+        UNK,
+        END,
+    ]
     taken = sources.take(np.array([1, 1, 0]))
-    assert [list(words)[-1] for words in taken.words] == ["Yan", "Yan", "Yan"] and taken[0].tolist() == sources[1].tolist()
+    assert [list(words)[-1] for words in taken.words] == ["Yan", "Yan", "Yan"] and taken[
+        0
+    ].tolist() == sources[1].tolist()
     target = both.target.knowing(sources.words[0])
     assert target.text(targets[0].tolist()) == "Yan calls <unk>"
     assert list(target.pieces([first, known["calls"], first + 3, END])) == ["Zoe", " calls", " Yan"]
@@ -40,15 +66,32 @@ def test_numbers_go_on_in_the_order_of_the_source():
 def test_a_source_that_is_cut_has_no_words_beyond():
     both = pairs(max_length=3)
     sources = copied(both, ["Zoe and Yan or Xu", "Zoe and", "Zoe and Yan"])
-    assert [list(words) for words in sources.words] == [["Zoe", "and", "Yan"], ["Zoe", "and"], ["Zoe", "and", "Yan"]]
-    assert [row.tolist()[-1] == END for row in (sources[0], sources[1], sources[2])] == [False, True, False]
+    assert [list(words) for words in sources.words] == [
+        ["Zoe", "and", "Yan"],
+        ["Zoe", "and"],
+        ["Zoe", "and", "Yan"],
+    ]
+    assert [row.tolist()[-1] == END for row in (sources[0], sources[1], sources[2])] == [
+        False,
+        True,
+        False,
+    ]
 
 
-@pytest.mark.parametrize("options", [
-    {"tokenizer": "characters"}, {"tokenizer": "words", "lowercase": True}, {"tokenizer": "bytes"},
-    {"tokenizer": "bpe", "joint": False, "vocabulary": 300}, {"tokenizer": "bpe"}, {"tokenizer": "wordpiece"},
-    {"tokenizer": "wordpiece", "lowercase": True, "joint": False}, {"tokenizer": "unigram", "joint": False},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tokenizer": "characters"},
+        {"tokenizer": "words", "lowercase": True},
+        {"tokenizer": "bytes"},
+        {"tokenizer": "bpe", "joint": False, "vocabulary": 300},
+        {"tokenizer": "bpe"},
+        {"tokenizer": "wordpiece"},
+        {"tokenizer": "wordpiece", "lowercase": True, "joint": False},
+        {"tokenizer": "unigram", "joint": False},
+    ],
+    ids=str,
+)
 def test_what_is_copied_whole_reads_as_the_source(options):
     both = pairs(**options)
     texts = ["call Ωω and 王明 now", "please", "Zoe's ask"]
@@ -59,7 +102,9 @@ def test_what_is_copied_whole_reads_as_the_source(options):
         found = both.target.knowing(sources.words[row]).text(numbers)
         wanted = text.lower() if options.get("lowercase") else text
         assert UNK not in numbers and found.replace(" ", "") == wanted.replace(" ", "")
-    if options["tokenizer"] != "unigram":  # which cuts what it does not know as it likes, on either side
+    if (
+        options["tokenizer"] != "unigram"
+    ):  # which cuts what it does not know as it likes, on either side
         assert UNK not in written(both, texts, sources).flat
 
 
@@ -77,9 +122,17 @@ def test_any_text_has_numbers(texts):
         written(both, texts, sources)
 
 
-KINDS = [pairs(), pairs(tokenizer="characters"), pairs(tokenizer="wordpiece", joint=False), pairs(tokenizer="bytes")]
+KINDS = [
+    pairs(),
+    pairs(tokenizer="characters"),
+    pairs(tokenizer="wordpiece", joint=False),
+    pairs(tokenizer="bytes"),
+]
 
 
 def test_two_kinds_of_tokens_are_refused():
-    with pytest.raises(Mistake, match="found words for the texts that are read and characters for those that are written"):
+    with pytest.raises(
+        Mistake,
+        match="found words for the texts that are read and characters for those that are written",
+    ):
         copied(pairs(target_tokenizer="characters"), SOURCES)

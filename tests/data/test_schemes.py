@@ -16,7 +16,9 @@ from wenmai.errors import Mistake
 FEW = settings(max_examples=100, deadline=None)
 KINDS = ["_", "PER", "LOC", "B-x"]
 # rows of (length, kind) pieces; kind 0 is outside of all spans, or the kind "_" where every span has it
-pieces = st.lists(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=6), min_size=1, max_size=4)
+pieces = st.lists(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=6), min_size=1, max_size=4
+)
 TAGS = ["O", *(f"{letter}-{kind}" for letter in "BIES" for kind in ("A", "B"))]
 illegal = st.lists(st.lists(st.sampled_from(TAGS), max_size=9), min_size=1, max_size=4)
 each_scheme = pytest.mark.parametrize("scheme", WRITTEN)
@@ -36,7 +38,10 @@ def spans_of(rows, bare=False) -> Spans:
 
 
 def told(spans: Spans) -> list[tuple]:
-    return [(*place, spans.kinds[kind]) for *place, kind in zip(spans.first.tolist(), spans.last.tolist(), spans.kind.tolist())]
+    return [
+        (*place, spans.kinds[kind])
+        for *place, kind in zip(spans.first.tolist(), spans.last.tolist(), spans.kind.tolist())
+    ]
 
 
 @each_scheme
@@ -49,7 +54,9 @@ def test_what_is_written_is_read_back(scheme, rows, bare):
     assert {tag[0] for row in tags for tag in row} <= set(WRITTEN[scheme])
     again = read(tags)
     assert told(again) == told(spans) and again.offsets.tolist() == spans.offsets.tolist()
-    assert again.row.tolist() == [int(np.searchsorted(spans.offsets, first, "right")) - 1 for first in spans.first]
+    assert again.row.tolist() == [
+        int(np.searchsorted(spans.offsets, first, "right")) - 1 for first in spans.first
+    ]
 
 
 @FEW
@@ -88,7 +95,10 @@ def test_illegal_tags_are_read_as_seqeval_reads_them(rows):
 @given(illegal, illegal)
 def test_keys_are_equal_where_spans_are(one, other):
     size = min(len(one), len(other))
-    one, other = ([row[: min(len(a), len(b))] for row, a, b in zip(rows, one, other)] for rows in (one[:size], other[:size]))
+    one, other = (
+        [row[: min(len(a), len(b))] for row, a, b in zip(rows, one, other)]
+        for rows in (one[:size], other[:size])
+    )
     known = read(one + other).kinds
     a, b = read(one, known), read(other, known)
     shared = {key for key in a.keys().tolist()} & {key for key in b.keys().tolist()}
@@ -114,12 +124,16 @@ def test_the_scheme_is_seen(scheme, rows):
     assert detect([*tags, sure]) == (scheme, "")
 
 
-@pytest.mark.parametrize("tags", ["NOUN VERB ADJ", "N V N", "B-NOUN VERB ADJ NOUN", "1 2 3", "名 动 名"])
+@pytest.mark.parametrize(
+    "tags", ["NOUN VERB ADJ", "N V N", "B-NOUN VERB ADJ NOUN", "1 2 3", "名 动 名"]
+)
 def test_tags_that_mark_no_spans_are_plain(tags):
     assert detect([tags.split(), []]) == ("plain", "")
 
 
-@pytest.mark.parametrize(("tags", "scheme"), [("B M E S S", "bmes"), ("B I I B O", "bio"), ("B I E S O", "bioes")])
+@pytest.mark.parametrize(
+    ("tags", "scheme"), [("B M E S S", "bmes"), ("B I I B O", "bio"), ("B I E S O", "bioes")]
+)
 def test_marks_without_a_kind(tags, scheme):
     assert detect([tags.split()]) == (scheme, "")
     assert set(read([tags.split()]).kinds) == {"_"}
@@ -143,7 +157,12 @@ def test_a_strange_tag_is_named_with_its_place():
 
 def test_what_breaks_the_nearest_scheme_is_named_with_what_it_would_be():
     said = refused([["O", "B-PER", "I-PER"], ["B-LOC", "I-PER", "O"]])
-    for part in ("row 2: the tag 'I-PER' of token 2", "the nearest is BIO", "it would be 'B-PER'", "scheme=bio"):
+    for part in (
+        "row 2: the tag 'I-PER' of token 2",
+        "the nearest is BIO",
+        "it would be 'B-PER'",
+        "scheme=bio",
+    ):
         assert part in said
     said = refused([["B-A", "E-A", "S-A", "B-A", "I-A", "E-A"], ["B-A", "O", "O"]])
     assert "row 2: the tag 'B-A' of token 1" in said and "BIOES" in said and "'S-A'" in said
@@ -152,7 +171,12 @@ def test_what_breaks_the_nearest_scheme_is_named_with_what_it_would_be():
 def test_one_in_a_hundred_is_tolerated_and_told():
     rows = [["B-PER", "I-PER", "O"]] * 50 + [["O", "I-LOC"]]
     scheme, note = detect(rows)  # one of 101 tags that are not O
-    assert scheme == "bio" and "row 51: the tag 'I-LOC' of token 2" in note and "'B-LOC'" in note and "BIO" in note
+    assert (
+        scheme == "bio"
+        and "row 51: the tag 'I-LOC' of token 2" in note
+        and "'B-LOC'" in note
+        and "BIO" in note
+    )
     assert "fits no scheme" in refused(rows[3:])  # one of 95
     scheme, note = detect(rows * 2)
     assert note.endswith(", nor does 1 other") and detect(rows * 3)[1].endswith(", nor do 2 others")
@@ -162,16 +186,22 @@ def test_what_may_follow_what():
     """BIOES: a span is S, or B I* E of one kind; spans and O stand in any order."""
     letter, kind = np.array([(0, 0)] + [(mark, kind) for kind in (1, 2) for mark in (1, 2, 3, 4)]).T
     begin, between, end = allowed(letter, kind)
-    names = ["O" if not mark else f"{'OBIES'[mark]}-{KINDS[which]}" for mark, which in zip(letter, kind)]
+    names = [
+        "O" if not mark else f"{'OBIES'[mark]}-{KINDS[which]}" for mark, which in zip(letter, kind)
+    ]
     rows = [list(row) for size in (1, 2, 3) for row in product(range(len(names)), repeat=size)]
     for row in rows:
         tags = [names[at] for at in row]
         legal = convert([tags], "bioes")[0] == tags
-        assert legal == (begin[row[0]] and end[row[-1]] and all(between[a, b] for a, b in pairwise(row))), tags
+        assert legal == (
+            begin[row[0]] and end[row[-1]] and all(between[a, b] for a, b in pairwise(row))
+        ), tags
 
 
 def test_letters_of_no_spans_are_all_outside():
-    nothing = Spans(*(np.zeros(0, np.int64) for _ in range(3)), KINDS, offsets_of(np.array([2, 0, 1])))
+    nothing = Spans(
+        *(np.zeros(0, np.int64) for _ in range(3)), KINDS, offsets_of(np.array([2, 0, 1]))
+    )
     for scheme in WRITTEN:
         assert write(nothing, scheme) == [["O", "O"], [], ["O"]]
         assert not schemes.letters(nothing, scheme)[0].any()

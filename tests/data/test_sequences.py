@@ -44,15 +44,31 @@ def test_frames_are_padded_too():
     values, mask, _ = frames.padded(np.array([2, 0, 1]), 10)
     assert values.shape == (3, 2, 3) and values.dtype == np.float32
     assert mask.tolist() == [[True, False], [True, True], [False, False]]
-    assert values[0].tolist() == [[5, 5, 5], [0, 0, 0]] and values[1].min() == 1 and not values[2].any()
+    assert (
+        values[0].tolist() == [[5, 5, 5], [0, 0, 0]]
+        and values[1].min() == 1
+        and not values[2].any()
+    )
 
 
 @FEW
-@given(st.lists(st.tuples(st.lists(st.integers(6, 99), max_size=5), st.lists(st.integers(6, 99), max_size=5)), max_size=6))
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(6, 99), max_size=5), st.lists(st.integers(6, 99), max_size=5)
+        ),
+        max_size=6,
+    )
+)
 def test_pairs_are_joined(pairs):
-    joined = Wrapping(between=(2,)).wrapped(Sequences.of([a for a, _ in pairs]), Sequences.of([b for _, b in pairs]))
+    joined = Wrapping(between=(2,)).wrapped(
+        Sequences.of([a for a, _ in pairs]), Sequences.of([b for _, b in pairs])
+    )
     assert rows_of(joined) == [[*a, 2, *b] for a, b in pairs]
-    segments = [joined.segment[joined.offsets[row] : joined.offsets[row + 1]].tolist() for row in range(len(pairs))]
+    segments = [
+        joined.segment[joined.offsets[row] : joined.offsets[row + 1]].tolist()
+        for row in range(len(pairs))
+    ]
     assert segments == [[0] * (len(a) + 1) + [1] * len(b) for a, b in pairs]
     if pairs:
         order = np.arange(len(pairs))[::-1]
@@ -67,7 +83,11 @@ def test_pairs_are_joined(pairs):
 def test_examples_are_taken_with_their_targets():
     tokens = Examples(Sequences.of([[1], [2, 2], [3]]), np.array([7, 8, 9]))
     some = tokens.take(np.array([2, 1]))
-    assert len(tokens) == 3 and rows_of(some.inputs) == [[3], [2, 2]] and some.targets.tolist() == [9, 8]
+    assert (
+        len(tokens) == 3
+        and rows_of(some.inputs) == [[3], [2, 2]]
+        and some.targets.tolist() == [9, 8]
+    )
     numbers = Examples(np.arange(6).reshape(3, 2)).take(np.array([1]))
     assert numbers.inputs.tolist() == [[2, 3]] and numbers.targets is None
 
@@ -86,7 +106,9 @@ def test_windows_cut_long_rows_and_lose_nothing(rows, longest):
     assert set(whole.offsets.tolist()) <= set(cut.offsets.tolist())
     assert len(cut) == sum(max(1, -(-len(row) // longest)) for row in rows)
     if cut is not whole:
-        windows = [[cut[at] for at in np.flatnonzero(cut.example == row)] for row in range(len(rows))]
+        windows = [
+            [cut[at] for at in np.flatnonzero(cut.example == row)] for row in range(len(rows))
+        ]
         assert [np.concatenate(of_one).tolist() for of_one in windows] == rows
 
 
@@ -112,7 +134,12 @@ def test_windows_that_overlap(rows, longest, data):
 
 
 def test_what_stands_beside_goes_along():
-    rows = Sequences(np.arange(5), np.array([0, 2, 5]), {"form": np.array([1, 2, 1, 1, 3])}, Sequences.of([[], [7], [8, 8], [9]]))
+    rows = Sequences(
+        np.arange(5),
+        np.array([0, 2, 5]),
+        {"form": np.array([1, 2, 1, 1, 3])},
+        Sequences.of([[], [7], [8, 8], [9]]),
+    )
     some = rows.take(np.array([1, 0]))
     assert some.beside["form"].tolist() == [1, 1, 3, 1, 2] and some.letters is rows.letters
     assert rows.places(np.array([1, 0])).tolist() == [2, 3, 4, 0, 1]

@@ -10,8 +10,12 @@ FEW = settings(max_examples=80, deadline=None)
 
 
 @FEW
-@given(texts=st.lists(st.text("ab", max_size=4), min_size=1, max_size=60), shares=st.lists(st.floats(0, 0.4), max_size=2),
-       seed=st.integers(0, 9), data=st.data())  # fmt: skip
+@given(
+    texts=st.lists(st.text("ab", max_size=4), min_size=1, max_size=60),
+    shares=st.lists(st.floats(0, 0.4), max_size=2),
+    seed=st.integers(0, 9),
+    data=st.data(),
+)
 def test_nothing_is_lost_and_no_text_stands_on_both_sides(texts, shares, seed, data):
     labels = data.draw(st.lists(st.sampled_from("xyz"), min_size=len(texts), max_size=len(texts)))
     parts = split(texts, shares, seed, labels)
@@ -20,7 +24,9 @@ def test_nothing_is_lost_and_no_text_stands_on_both_sides(texts, shares, seed, d
     sides = [{texts[row] for row in part} for part in parts]
     assert sum(map(len, sides)) == len(set().union(*sides))
     assert {labels[row] for row in parts[0]} == set(labels)
-    assert [part.tolist() for part in split(texts, shares, seed, labels)] == [part.tolist() for part in parts]
+    assert [part.tolist() for part in split(texts, shares, seed, labels)] == [
+        part.tolist() for part in parts
+    ]
     assert all((np.diff(part) > 0).all() for part in parts)  # in the order of the file
 
 
@@ -29,7 +35,10 @@ def test_nothing_is_lost_and_no_text_stands_on_both_sides(texts, shares, seed, d
 def test_sizes_are_as_asked(count, valid, test, seed):
     texts = [f"text {n}" for n in range(count)]
     parts = split(texts, [valid, test], seed)
-    assert [len(part) for part in parts[1:]] == [max(1, round(valid * count)), max(1, round(test * count))]
+    assert [len(part) for part in parts[1:]] == [
+        max(1, round(valid * count)),
+        max(1, round(test * count)),
+    ]
     assume(count > 30)
     assert split(texts, [valid, test], seed + 1)[1].tolist() != parts[1].tolist()
 
@@ -44,7 +53,9 @@ def test_a_rare_class_stays_in_the_first_part():
     texts = [f"text {n}" for n in range(100)]
     labels = ["often"] * 99 + ["once"]
     assert all(99 in split(texts, [0.4], seed, labels)[0] for seed in range(20))
-    assert any(99 in split(texts, [0.4], seed)[1] for seed in range(20))  # without labels it need not
+    assert any(
+        99 in split(texts, [0.4], seed)[1] for seed in range(20)
+    )  # without labels it need not
 
 
 def test_equal_inputs_are_one_group():
@@ -59,7 +70,11 @@ def test_equal_inputs_are_one_group():
 def test_of_a_series_a_share_is_one_row_at_the_least():
     first, second = split_by_position(10, [0.01], 0)
     assert first.tolist() == list(range(9)) and second.tolist() == [9]
-    assert [part.tolist() for part in split_by_position(6, [0.0, 0.34], 1)] == [[0, 1, 2, 3], [], [3, 4, 5]]
+    assert [part.tolist() for part in split_by_position(6, [0.0, 0.34], 1)] == [
+        [0, 1, 2, 3],
+        [],
+        [3, 4, 5],
+    ]
 
 
 def test_of_two_texts_each_part_gets_one():

@@ -17,14 +17,34 @@ from wenmai.errors import Mistake
 from wenmai.estimators import Classifier, Regressor
 
 any_text = st.text(st.characters(), max_size=12)  # half characters (surrogates) too
-WORDS = ["the", "film", "was", "a", "quiet", "joy", ",", "dull", "plot", "don't", "see", "it", "电影", "很", "好看", "坏"]
+WORDS = [
+    "the",
+    "film",
+    "was",
+    "a",
+    "quiet",
+    "joy",
+    ",",
+    "dull",
+    "plot",
+    "don't",
+    "see",
+    "it",
+    "电影",
+    "很",
+    "好看",
+    "坏",
+]
 
 
 def sentences(count: int, seed: int = 0) -> tuple[list[str], list[str]]:
     """Texts with a word in them that says their label, mostly."""
     draw = np.random.default_rng(seed)
     labels = draw.choice(["bad", "good", "mixed"], count).tolist()
-    texts = [" ".join([*draw.choice(WORDS, draw.integers(0, 12)), f"{label}{draw.integers(3)}"]) for label in labels]
+    texts = [
+        " ".join([*draw.choice(WORDS, draw.integers(0, 12)), f"{label}{draw.integers(3)}"])
+        for label in labels
+    ]
     return texts, labels
 
 
@@ -44,13 +64,18 @@ def test_stored_texts_are_as_a_list(chunks, data):
     kept = StoredTexts.of(chunks)
     assert list(kept) == texts and len(kept) == len(texts)
     place = st.none() | st.integers(-9, 9)
-    some = slice(data.draw(place), data.draw(place), data.draw(st.sampled_from([None, 1, 2, -1, -3])))
+    some = slice(
+        data.draw(place), data.draw(place), data.draw(st.sampled_from([None, 1, 2, -1, -3]))
+    )
     assert list(kept[some]) == texts[some]
     assert list(kept[some][::2]) == texts[some][::2]
     if texts:
         rows = np.array(data.draw(st.lists(st.integers(0, len(texts) - 1))), np.int64)
         assert list(kept.take(rows)) == [texts[row] for row in rows]
-        assert kept[int(rows[0]) if len(rows) else 0] == texts[rows[0] if len(rows) else 0] and kept[-1] == texts[-1]
+        assert (
+            kept[int(rows[0]) if len(rows) else 0] == texts[rows[0] if len(rows) else 0]
+            and kept[-1] == texts[-1]
+        )
     with pytest.raises(IndexError):
         kept[len(texts)]
 
@@ -65,7 +90,10 @@ def test_runs_cover_all_rows(sizes, most):
 @given(st.lists(st.lists(st.integers(0, 70_000), max_size=5), min_size=1, max_size=8), st.data())
 def test_stored_sequences_are_as_in_memory(rows, data):
     held = Sequences.of(rows)
-    kept = StoredSequences.of([held.take(np.arange(2)[: len(rows)]), held[2:]], 1 + max(map(max, filter(None, rows)), default=0))
+    kept = StoredSequences.of(
+        [held.take(np.arange(2)[: len(rows)]), held[2:]],
+        1 + max(map(max, filter(None, rows)), default=0),
+    )
     some = np.array(data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1)), np.int64)
     np.testing.assert_array_equal(kept.flat, held.flat)
     np.testing.assert_array_equal(kept[-1], held[-1])
@@ -77,13 +105,18 @@ def test_stored_sequences_are_as_in_memory(rows, data):
     for stride in (None, 2):
         ours, theirs = kept.windows(3, stride), held.windows(3, stride)
         assert [row.tolist() for row in ours] == [row.tolist() for row in theirs]
-        np.testing.assert_array_equal(ours.padded(np.arange(len(ours)), 3)[0], theirs.padded(np.arange(len(theirs)), 3)[0])
+        np.testing.assert_array_equal(
+            ours.padded(np.arange(len(ours)), 3)[0], theirs.padded(np.arange(len(theirs)), 3)[0]
+        )
 
 
 @pytest.mark.parametrize("tokenizer", ["characters", "words", "bpe", "wordpiece"])
 def test_tokens_are_the_same_from_a_file(small, tokenizer):
     texts = [*sentences(300)[0], "", "半\ud800个", "İSTANBUL ΟΔΟΣ it’s"]
-    held, kept = (inputs.learn(values, tokenizer=tokenizer, vocabulary=400) for values in (texts, StoredTexts.of([texts])))
+    held, kept = (
+        inputs.learn(values, tokenizer=tokenizer, vocabulary=400)
+        for values in (texts, StoredTexts.of([texts]))
+    )
     assert held.to_json() == kept.to_json()
     rows = kept.encode(StoredTexts.of([texts]))
     assert isinstance(rows, StoredSequences) and not isinstance(held.encode(texts), StoredSequences)
@@ -130,15 +163,26 @@ def test_the_ngrams_of_the_most_rows_are_kept():
     assert np.diff(found.starts).tolist() == [1, 1, 1, 1, 0]
 
 
-@pytest.mark.parametrize("rung, options", [("softmax", {"epochs": 3}), ("logistic", {"epochs": 2, "tokenizer": "characters"}),
-                                           ("perceptron", {"epochs": 3}), ("mlp", {"steps": 20})])  # fmt: skip
+@pytest.mark.parametrize(
+    "rung, options",
+    [
+        ("softmax", {"epochs": 3}),
+        ("logistic", {"epochs": 2, "tokenizer": "characters"}),
+        ("perceptron", {"epochs": 3}),
+        ("mlp", {"steps": 20}),
+    ],
+)
 def test_training_is_the_same_from_a_file(small, monkeypatch, rung, options):
     texts, labels = sentences(400)
-    kept = Classifier(rung, device="cpu", **options).fit(StoredTexts.of([texts[:7], texts[7:]]), labels)
+    kept = Classifier(rung, device="cpu", **options).fit(
+        StoredTexts.of([texts[:7], texts[7:]]), labels
+    )
     answers = kept.predict(StoredTexts.of([texts]))
     monkeypatch.undo()
     held = Classifier(rung, device="cpu", **options).fit(texts, labels)
-    states = [getattr(model, "state_dict", None) or model.state for model in (kept.model_, held.model_)]
+    states = [
+        getattr(model, "state_dict", None) or model.state for model in (kept.model_, held.model_)
+    ]
     for (name, ours), (_, theirs) in zip(states[0]().items(), states[1]().items()):
         np.testing.assert_array_equal(ours, theirs, name)
     assert [p.loss for p in kept.progress_] == [p.loss for p in held.progress_]
@@ -149,23 +193,33 @@ def test_training_is_the_same_from_a_file(small, monkeypatch, rung, options):
 def test_a_file_that_is_too_large_for_memory(tmp_path, monkeypatch):
     texts, labels = sentences(3000)
     file, other = tmp_path / "large.csv", tmp_path / "numbers.csv"
-    file.write_text("text,label\n" + "".join(f'"{text}\n",{label}\n' for text, label in zip(texts, labels)))
+    file.write_text(
+        "text,label\n" + "".join(f'"{text}\n",{label}\n' for text, label in zip(texts, labels))
+    )
     other.write_text("text,target\n" + "".join(f'"{text}",{len(text)}\n' for text in texts))
     held = open_dataset(str(file), TASKS, valid="0.1", test="0.2")
     monkeypatch.setattr(stored, "LARGE", 200_000)  # less than there is, and a good part of it
     kept = open_dataset(str(file), TASKS, valid="0.1", test="0.2")
     assert isinstance(kept.train.inputs, StoredTexts) and isinstance(held.train.inputs, list)
     assert kept.fingerprint() == held.fingerprint() and kept.notes == held.notes
-    for ours, theirs in zip((kept.train, kept.valid, kept.test), (held.train, held.valid, held.test)):
+    for ours, theirs in zip(
+        (kept.train, kept.valid, kept.test), (held.train, held.valid, held.test)
+    ):
         assert list(ours.inputs) == theirs.inputs and ours.targets == theirs.targets
-        assert ours.where(0) == theirs.where(0) and ours.where(len(ours) - 1) == theirs.where(len(ours) - 1)
+        assert ours.where(0) == theirs.where(0) and ours.where(len(ours) - 1) == theirs.where(
+            len(ours) - 1
+        )
     kept.check()
     assert len(set(map(id, kept.train.targets))) == 3  # one object a label
     score = Classifier("softmax").fit(*kept.train.pair, kept.valid.pair).score(*kept.test.pair)
     assert score > 0.95
     numbers = part_of(open_table(str(other)), TASKS["regress"]())
-    assert isinstance(numbers.inputs, StoredTexts) and numbers.targets.tolist() == list(map(len, texts))
-    assert Regressor("linear", epochs=2).fit(*numbers.pair).predict(numbers.inputs[:5]).shape == (5,)
+    assert isinstance(numbers.inputs, StoredTexts) and numbers.targets.tolist() == list(
+        map(len, texts)
+    )
+    assert Regressor("linear", epochs=2).fit(*numbers.pair).predict(numbers.inputs[:5]).shape == (
+        5,
+    )
     broken = tmp_path / "broken.csv"
     broken.write_text(file.read_text() + '"no label",\n')
     rest = part_of(open_table(str(broken)), TASKS["classify"]())
@@ -175,7 +229,10 @@ def test_a_file_that_is_too_large_for_memory(tmp_path, monkeypatch):
 def test_stored_texts_stay_in_their_file():
     kept = StoredTexts.of([["a", "b", "c"]])
     assert listed(kept) is kept
-    assert list(pick(kept, np.array([2, 0]))) == ["c", "a"] and pick(kept, np.array([2])).spool is kept.spool
+    assert (
+        list(pick(kept, np.array([2, 0]))) == ["c", "a"]
+        and pick(kept, np.array([2])).spool is kept.spool
+    )
 
 
 def test_a_full_disk_is_said(monkeypatch):

@@ -12,14 +12,21 @@ from wenmai.errors import Mistake
 def test_windows_and_their_targets(carries):
     stream = Stream(np.arange(1000, dtype=np.int32), 7, carries)
     epochs = stream.epochs(70, seed=3)
-    assert stream.carries == carries and stream.one_shape and stream.lengths.tolist() == [7] * len(stream)
+    assert (
+        stream.carries == carries
+        and stream.one_shape
+        and stream.lengths.tolist() == [7] * len(stream)
+    )
     seen, before = [], None
     for number in range(40):
         epoch, starts = next(epochs)
         if epoch:
             break
         batch = stream.batch(starts)
-        assert batch.inputs.shape == batch.target.shape == (10, 7) and (batch.target - batch.inputs == 1).all()
+        assert (
+            batch.inputs.shape == batch.target.shape == (10, 7)
+            and (batch.target - batch.inputs == 1).all()
+        )
         assert stream.opens(starts) == (number == 0 or not carries)
         if carries and before is not None:
             assert (starts == before + 7).all()
@@ -33,9 +40,14 @@ def test_batches_follow_from_seed_and_number(carries):
     stream = Stream(np.arange(500, dtype=np.int32), 5, carries)
     first = [starts.tolist() for _, (_, starts) in zip(range(60), stream.epochs(50, seed=1))]
     for done in (0, 1, 7, 30):
-        again = [starts.tolist() for _, (_, starts) in zip(range(60 - done), stream.epochs(50, seed=1, done=done))]
+        again = [
+            starts.tolist()
+            for _, (_, starts) in zip(range(60 - done), stream.epochs(50, seed=1, done=done))
+        ]
         assert again == first[done:]
-    assert first != [starts.tolist() for _, (_, starts) in zip(range(60), stream.epochs(50, seed=2))]
+    assert first != [
+        starts.tolist() for _, (_, starts) in zip(range(60), stream.epochs(50, seed=2))
+    ]
 
 
 def test_little_text():

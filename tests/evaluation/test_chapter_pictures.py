@@ -26,12 +26,19 @@ def test_two_pictures_are_drawn(drawing, monkeypatch, tmp_path):
     monkeypatch.setattr(drawing, "languages", lambda: data)
     drawing.main(["positions", "bootstrap"], tmp_path)
     files = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
-    assert set(files) == {f"{name}.{lang}.svg" for name in ("positions", "bootstrap") for lang in ("en", "zh")}
-    assert "95% interval of each" in files["bootstrap.en.svg"] and "各自的 95% 区间" in files["bootstrap.zh.svg"]
+    assert set(files) == {
+        f"{name}.{lang}.svg" for name in ("positions", "bootstrap") for lang in ("en", "zh")
+    }
+    assert (
+        "95% interval of each" in files["bootstrap.en.svg"]
+        and "各自的 95% 区间" in files["bootstrap.zh.svg"]
+    )
     assert all(text.startswith("<?xml") and "</svg>" in text for text in files.values())
 
 
 def test_every_picture_of_the_chapters_can_be_drawn_anew(drawing):
     """The files that stand there are those of the functions."""
-    names = {path.name.split(".")[0] for path in drawing.FOLDER.glob("*.svg")} - {"demo"}  # that of `wenmai demo`
+    names = {path.name.split(".")[0] for path in drawing.FOLDER.glob("*.svg")} - {
+        "demo"
+    }  # that of `wenmai demo`
     assert names == {picture.__name__ for picture in drawing.PICTURES}

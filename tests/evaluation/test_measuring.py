@@ -10,7 +10,10 @@ from wenmai.data.parts import Part
 from wenmai.estimators import Classifier
 from wenmai.tasks.measuring import rows
 
-TEXTS, LABELS = ["a good film", "a bad film", "good", "so bad", "fine", "poor"] * 4, ["pos", "neg"] * 12
+TEXTS, LABELS = (
+    ["a good film", "a bad film", "good", "so bad", "fine", "poor"] * 4,
+    ["pos", "neg"] * 12,
+)
 
 
 class Clock:
@@ -38,7 +41,11 @@ def asked(clock, seconds, history=None, count=7):
         seen.append(list(inputs))
         clock.now += seconds[min(len(seen), len(seconds)) - 1]
 
-    return SimpleNamespace(task_=SimpleNamespace(history=history), predict=predict), Inputs(range(count)), seen
+    return (
+        SimpleNamespace(task_=SimpleNamespace(history=history), predict=predict),
+        Inputs(range(count)),
+        seen,
+    )
 
 
 class Inputs(SimpleNamespace):
@@ -53,8 +60,13 @@ def test_latency_is_of_one_row_at_a_time_row_after_row_after_one_that_is_not_cou
     estimator, part, seen = asked(clock, [9.0, *(n / 1000 for n in range(1, 10_000))])
     found = rows.latency(estimator, part)
     assert seen[0] == [0] and seen[1:9] == [[n % 7] for n in range(8)]
-    milliseconds = list(range(1, len(seen)))  # the first, which took 9 s, is none of them, and counts towards the time
-    assert found == {"p50": pytest.approx(np.quantile(milliseconds, 0.5)), "p99": pytest.approx(np.quantile(milliseconds, 0.99))}
+    milliseconds = list(
+        range(1, len(seen))
+    )  # the first, which took 9 s, is none of them, and counts towards the time
+    assert found == {
+        "p50": pytest.approx(np.quantile(milliseconds, 0.5)),
+        "p99": pytest.approx(np.quantile(milliseconds, 0.99)),
+    }
     assert len(milliseconds) == 20
 
 
@@ -78,9 +90,12 @@ def model():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "rate"), [((0.5, 0.25, 0.125), 4), ((0.5, 1.0, 9.0), 1), ((0.5, 1.5), 4 / 3), ((2.0,), 0.5)]
+    ("seconds", "rate"),
+    [((0.5, 0.25, 0.125), 4), ((0.5, 1.0, 9.0), 1), ((0.5, 1.5), 4 / 3), ((2.0,), 0.5)],
 )
-def test_predictions_a_second_are_the_median_of_three_or_of_what_fits_into_two_seconds(model, clock, monkeypatch, seconds, rate):
+def test_predictions_a_second_are_the_median_of_three_or_of_what_fits_into_two_seconds(
+    model, clock, monkeypatch, seconds, rate
+):
     taken, streamed = iter(seconds), model.streamed
     test = Part(TEXTS[:6], LABELS[:6], "a.csv", range(2, 99))
 
@@ -89,7 +104,9 @@ def test_predictions_a_second_are_the_median_of_three_or_of_what_fits_into_two_s
         return streamed(examples)
 
     monkeypatch.setattr(model, "streamed", slow_streamed)
-    monkeypatch.setattr(model, "predict", lambda inputs: setattr(clock, "now", clock.now + next(taken)))
+    monkeypatch.setattr(
+        model, "predict", lambda inputs: setattr(clock, "now", clock.now + next(taken))
+    )
     monkeypatch.setattr(rows, "latency", lambda *_: {})
     shown, terms = rows.measure_rows(model, SimpleNamespace(test=test), "accuracy")
     assert shown["predictions_per_second"] == pytest.approx(6 * rate) and next(taken, None) is None
@@ -101,7 +118,10 @@ def test_precision_recall_and_f1_are_those_of_scikit_learn(model):
     metrics = pytest.importorskip("sklearn.metrics")
     draw = np.random.default_rng(0)
     right, said = draw.integers(0, 4, 60), draw.integers(0, 3, 60)  # the last class is never said
-    confusion = {"classes": list("abcd"), "counts": metrics.confusion_matrix(right, said, labels=range(4)).tolist()}
+    confusion = {
+        "classes": list("abcd"),
+        "counts": metrics.confusion_matrix(right, said, labels=range(4)).tolist(),
+    }
     found = rows.class_scores(model.task_, confusion, None, None)
     theirs = metrics.precision_recall_fscore_support(right, said, labels=range(4), zero_division=0)
     for key, expected in zip(("precision", "recall", "f1", "support"), theirs):
@@ -118,7 +138,10 @@ def test_the_worst_come_first_and_what_is_right_is_no_mistake(model):
     examples = model.examples(TEXTS[:6], LABELS[:6], str)
     shown = rows.worst(model, examples, np.array([0.0, 0.3, 0.9, 0.0, 0.3, 0.1]), TEXTS[:6])
     assert [one["input"] for one in shown] == [TEXTS[2], TEXTS[1], TEXTS[4], TEXTS[5]]
-    assert [one["input"] for one in rows.worst(model, examples, np.arange(6.0), TEXTS[:6], 2)] == [TEXTS[5], TEXTS[4]]
+    assert [one["input"] for one in rows.worst(model, examples, np.arange(6.0), TEXTS[:6], 2)] == [
+        TEXTS[5],
+        TEXTS[4],
+    ]
     assert len(rows.worst(model, model.examples(TEXTS, LABELS, str), np.ones(24), TEXTS)) == 10
 
 

@@ -17,9 +17,28 @@ from wenmai.evaluation.probes.exercises import EXERCISES, MARKS
 from wenmai.evaluation.probes.fading import a_step, fading
 from wenmai.evaluation.probes.memory_picture import rnn_is_first_in, why
 
-SMALL = Recipe(updates=4, rows=4, learning_rate=1e-2, attention_rate=1e-2, transformer_rate=1e-2, clip=1.0, hidden=8, width=8,
-               cell="none", device="cpu")  # fmt: skip
-TINY = {"copy": "2,3", "running_sum": "3", "adding": "4", "updates": "3", "rows": "4", "hidden": "8", "width": "8", "fading": "5"}
+SMALL = Recipe(
+    updates=4,
+    rows=4,
+    learning_rate=1e-2,
+    attention_rate=1e-2,
+    transformer_rate=1e-2,
+    clip=1.0,
+    hidden=8,
+    width=8,
+    cell="none",
+    device="cpu",
+)
+TINY = {
+    "copy": "2,3",
+    "running_sum": "3",
+    "adding": "4",
+    "updates": "3",
+    "rows": "4",
+    "hidden": "8",
+    "width": "8",
+    "fading": "5",
+}
 
 
 @pytest.mark.parametrize("steps", [2, 7])
@@ -30,10 +49,16 @@ def test_what_is_drawn(steps):
     assert (read.flat.sum(1) == 1).all() and (marks[:, steps] == MARKS.index("|")).all()
     for row in range(9):
         assert [MARKS[mark] for mark in marks[row, :steps]] == tags[row][steps + 1 :]
-        assert set(tags[row][: steps + 1]) == {"_"} == {MARKS[mark] for mark in marks[row, steps + 1 :]}
+        assert (
+            set(tags[row][: steps + 1])
+            == {"_"}
+            == {MARKS[mark] for mark in marks[row, steps + 1 :]}
+        )
     assert {tag for row in tags for tag in row} <= {*memory_set.SYMBOLS, memory_set.BLANK}
     read, sums = EXERCISES["running-sum"].draw(generator, 9, steps)
-    np.testing.assert_array_equal(read.flat.reshape(9, steps).cumsum(1), sums.flat.reshape(9, steps))
+    np.testing.assert_array_equal(
+        read.flat.reshape(9, steps).cumsum(1), sums.flat.reshape(9, steps)
+    )
     read, total = EXERCISES["adding"].draw(generator, 9, steps)
     np.testing.assert_allclose(read.flat.prod(1).reshape(9, steps).sum(1), total)
 
@@ -54,7 +79,9 @@ def test_how_it_judges():
     copy, sums = EXERCISES["copy"], EXERCISES["running-sum"]
     task, kind, _ = built("rnn", copy, SMALL, 3, 0)
     examples = copy.examples(kind, task, np.random.default_rng(1), 20, 3)
-    right = torch.nn.functional.one_hot(torch.from_numpy(examples.targets.flat).view(20, 7), len(MARKS) - 1).float()
+    right = torch.nn.functional.one_hot(
+        torch.from_numpy(examples.targets.flat).view(20, 7), len(MARKS) - 1
+    ).float()
     assert copy.score(Oracle(right), examples, "cpu") == 1.0
     right[3, 5] = right[3, 5].roll(1)  # one step of one row
     assert copy.score(Oracle(right), examples, "cpu") == 0.95
@@ -62,29 +89,49 @@ def test_how_it_judges():
     examples = sums.examples(kind, task, np.random.default_rng(1), 20, 3)
     wanted = torch.from_numpy(examples.targets.flat).view(20, 3, 1)
     off = wanted + torch.tensor([100.0, 100.0, 2.0]).view(1, 3, 1)  # only the last step counts
-    assert abs(sums.score(Oracle(off), examples, "cpu") - 4 / float(wanted[:, -1].var(correction=0))) < 1e-9
-    assert sums.passes(0.01) and not sums.passes(0.011) and copy.passes(0.99) and not copy.passes(0.989)
+    assert (
+        abs(sums.score(Oracle(off), examples, "cpu") - 4 / float(wanted[:, -1].var(correction=0)))
+        < 1e-9
+    )
+    assert (
+        sums.passes(0.01)
+        and not sums.passes(0.011)
+        and copy.passes(0.99)
+        and not copy.passes(0.989)
+    )
 
 
 def test_a_rung_stops_where_it_fails_and_goes_on_where_it_does_not(monkeypatch):
     copy = EXERCISES["copy"]
     (found, _), _ = ended(climb("rnn", copy, [2, 3, 4], SMALL, 0))
-    assert [row["length"] for row in found] == [2] and not found[0]["passed"] and found[0]["updates"] == 4
-    monkeypatch.setattr("wenmai.evaluation.probes.exercises.Exercise.passes", lambda self, score: True)
+    assert (
+        [row["length"] for row in found] == [2]
+        and not found[0]["passed"]
+        and found[0]["updates"] == 4
+    )
+    monkeypatch.setattr(
+        "wenmai.evaluation.probes.exercises.Exercise.passes", lambda self, score: True
+    )
     (found, _), _ = ended(climb("rnn", copy, [2, 3, 4], SMALL, 0))
     assert [row["length"] for row in found] == [2, 3, 4] and memory.longest(found) == 4
     answers = iter([True, False])  # of the lengths, the second is not remembered
-    monkeypatch.setattr("wenmai.evaluation.probes.exercises.Exercise.passes", lambda self, score: next(answers))
+    monkeypatch.setattr(
+        "wenmai.evaluation.probes.exercises.Exercise.passes", lambda self, score: next(answers)
+    )
     (found, (_, kind, _)), _ = ended(climb("rnn", copy, [2, 3, 4], SMALL, 0))
     assert [row["passed"] for row in found] == [True, False] and memory.longest(found) == 2
-    assert np.isclose(kind.mean[MARKS.index("|")], 1 / 5)  # what is kept was trained at T = 2: one delimiter in five steps
+    assert np.isclose(
+        kind.mean[MARKS.index("|")], 1 / 5
+    )  # what is kept was trained at T = 2: one delimiter in five steps
 
 
 def test_a_rung_that_can_remembers():
     """What every length needs is learned within the updates: rnn-residual adds, and that is all of a running sum."""
     recipe = replace(SMALL, updates=300, rows=32, hidden=16)
     (found, _), _ = ended(climb("rnn-residual", EXERCISES["running-sum"], [3, 6], recipe, 0))
-    assert [row["passed"] for row in found] == [True, True] and all(row["score"] <= 0.01 for row in found)
+    assert [row["passed"] for row in found] == [True, True] and all(
+        row["score"] <= 0.01 for row in found
+    )
 
 
 def test_gradients_fade_in_rnn_and_not_where_the_state_is_added_to():
@@ -112,11 +159,18 @@ def test_fading_is_the_gradient_of_the_last_loss():
         norms = torch.zeros(64, x.shape[2], dtype=torch.float64)
         for place in range(x.shape[2]):
             change.zero_()[:, step, place] = 1e-2
-            ends = [(network.outputs_from(x + sign * change, mask) - batch.target.view(-1, 1)).square()[:, 0] for sign in (1, -1)]
+            ends = [
+                (network.outputs_from(x + sign * change, mask) - batch.target.view(-1, 1)).square()[
+                    :, 0
+                ]
+                for sign in (1, -1)
+            ]
             norms[:, place] = ((ends[0] - ends[1]) / 2e-2).detach()
         sizes.append(float(norms.norm(dim=1).mean()))
     network.float()
-    np.testing.assert_allclose(fading(network, task, kind, adding, 4, "cpu", 0), np.array(sizes) / sizes[-1], rtol=5e-3)
+    np.testing.assert_allclose(
+        fading(network, task, kind, adding, 4, "cpu", 0), np.array(sizes) / sizes[-1], rtol=5e-3
+    )
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +186,9 @@ def test_what_it_finds(found):
         for rung in row["rungs"]:
             (one,) = rung["climbs"]
             assert one["seed"] == 0 and one["longest"] == memory.longest(one["lengths"])
-            assert all(np.isfinite(cell["score"]) and 0 < cell["updates"] <= 3 for cell in one["lengths"])
+            assert all(
+                np.isfinite(cell["score"]) and 0 < cell["updates"] <= 3 for cell in one["lengths"]
+            )
     for row in known["fading"]["rungs"]:
         assert len(row["before"]) == len(row["after"]) == 11 and row["before"] != row["after"]
 
@@ -144,7 +200,11 @@ def test_the_tables_are_the_json(found):
         shown = [row[number] for row in grid.rows]
         assert shown == [str(rung["climbs"][0]["longest"]) for rung in exercise["rungs"]]
     factors = [row["a_step_after"] for row in known["fading"]["rungs"]]
-    assert [row[-1] for row in grid.rows] == [*(f"{factor:.3f}" for factor in factors[:6]), "–", "–"]
+    assert [row[-1] for row in grid.rows] == [
+        *(f"{factor:.3f}" for factor in factors[:6]),
+        "–",
+        "–",
+    ]
     assert factors[6:] == [None, None]  # no chain of steps
     assert len(found.tables(known, "zh")) == len(found.tables(known, "en")) == 4
 
@@ -153,23 +213,44 @@ def test_the_picture_says_where_rnn_stops_first():
     """Of the chains: that attention came less far is another matter. Why is what reaches the first step before training."""
 
     def reached(exercise, **far):
-        return {"exercise": exercise, "rungs": [{"rung": rung, "climbs": [{"longest": length}]} for rung, length in far.items()]}
+        return {
+            "exercise": exercise,
+            "rungs": [
+                {"rung": rung, "climbs": [{"longest": length}]} for rung, length in far.items()
+            ],
+        }
 
     sums = reached("running-sum", rnn=20, lstm=40, attention=0)
     rows = [reached("copy", rnn=6, lstm=4), sums, reached("adding", rnn=10, gru=10)]
     share = [1e-5, *[0.5] * 39, 1.0]
-    rnn = {"rung": "rnn", "before": share, "after": share, "a_step_before": 0.75, "a_step_after": 0.98}
+    rnn = {
+        "rung": "rnn",
+        "before": share,
+        "after": share,
+        "a_step_before": 0.75,
+        "a_step_after": 0.98,
+    }
     known = {"exercises": rows, "fading": {"rungs": [rnn], "length": 20}}
     assert rnn_is_first_in(known) == ["running-sum"]
-    for lang, beginning in (("en", "Why rnn stops first in running-sum"), ("zh", "rnn 为什么在 running-sum 里最先停下")):
-        assert why(known, lang).startswith(beginning) and "0.75" in why(known, lang) and "10⁻⁵" in why(known, lang)
+    for lang, beginning in (
+        ("en", "Why rnn stops first in running-sum"),
+        ("zh", "rnn 为什么在 running-sum 里最先停下"),
+    ):
+        assert (
+            why(known, lang).startswith(beginning)
+            and "0.75" in why(known, lang)
+            and "10⁻⁵" in why(known, lang)
+        )
     assert why(known | {"exercises": rows[:1]}, "en").startswith("What rnn forgets")
 
 
 def test_the_files(found, tmp_path):
     written = {path.name for path in found.write("memory", tmp_path)}
     assert written == {"memory.json", "memory.md", "memory.zh.md", "memory.en.svg", "memory.zh.svg"}
-    assert json.loads((tmp_path / "memory.json").read_text("utf-8"))["exercises"] == found.known["exercises"]
+    assert (
+        json.loads((tmp_path / "memory.json").read_text("utf-8"))["exercises"]
+        == found.known["exercises"]
+    )
     for lang, words in (("en", "longest T remembered"), ("zh", "记得的最长 T")):
         svg = ElementTree.parse(tmp_path / f"memory.{lang}.svg")
         said = " ".join(node.text or "" for node in svg.iter("{http://www.w3.org/2000/svg}text"))
@@ -179,7 +260,13 @@ def test_the_files(found, tmp_path):
 
 
 def test_options():
-    settings = TINY | {"rungs": "rnn,gru", "running_sum": "none", "adding": "none", "copy": "2", "seeds": "2"}
+    settings = TINY | {
+        "rungs": "rnn,gru",
+        "running_sum": "none",
+        "adding": "none",
+        "copy": "2",
+        "seeds": "2",
+    }
     found, _ = ended(memory.run("", settings=settings))
     (row,) = found.known["exercises"]
     assert [rung["rung"] for rung in row["rungs"]] == ["rnn", "gru"]
@@ -189,11 +276,18 @@ def test_options():
     assert found.picture(found.known, "en") is not None
 
 
-@pytest.mark.parametrize(("settings", "sentence"), [
-    ({"lengths": "3"}, "unknown option"), ({"rungs": "rnn,cnn"}, 'unknown rung "cnn"'), ({"copy": "9,3"}, "growing lengths"),
-    ({"adding": "1"}, "growing lengths"), ({"copy": "a"}, "growing lengths"), ({"updates": "0"}, "at least 1"),
-    ({"device": "tpu9"}, "device"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"lengths": "3"}, "unknown option"),
+        ({"rungs": "rnn,cnn"}, 'unknown rung "cnn"'),
+        ({"copy": "9,3"}, "growing lengths"),
+        ({"adding": "1"}, "growing lengths"),
+        ({"copy": "a"}, "growing lengths"),
+        ({"updates": "0"}, "at least 1"),
+        ({"device": "tpu9"}, "device"),
+    ],
+)
 def test_mistakes(settings, sentence):
     with pytest.raises(Mistake, match=sentence):
         ended(memory.run("", settings=settings))

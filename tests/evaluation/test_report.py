@@ -25,7 +25,18 @@ HOSTILE = [
     "| a | b |\n\n# heading [link](https://example.org) `code` $x$",
     "x" * 1_000_000,
 ]
-RUNGS = ["gru", "lstm", "cnn", "transformer", "softmax", "logistic", "mlp", "rnn", "rnn-residual", "rnn-coupled"]
+RUNGS = [
+    "gru",
+    "lstm",
+    "cnn",
+    "transformer",
+    "softmax",
+    "logistic",
+    "mlp",
+    "rnn",
+    "rnn-residual",
+    "rnn-coupled",
+]
 RUNGS += ["rnn-gated", "perceptron", "bert", "ngram"]
 
 
@@ -33,31 +44,70 @@ def a_rung(name, score, metric="accuracy", classes=("Czech", "Danish", "中文")
     many = range(len(classes))
     counts = [[40 if a == b else (a * b) % 3 for b in many] for a in many]
     return {
-        "rung": name, "run": f"runs/languages-{name}", "task": "classify", "failed": None,
+        "rung": name,
+        "run": f"runs/languages-{name}",
+        "task": "classify",
+        "failed": None,
         "scores": {"valid": {metric: score}, "test": {metric: score, "macro_f1": score - 0.01}},
-        "interval": [score - 0.0123, score + 0.0123], "seed_scores": [score], "spread": None,
-        "parameters": 1234 * (1 + len(name)), "bytes": 4936 * (1 + len(name)), "seconds": 11.2, "steps": 900,
-        "learning_rate": 0.003, "rates_tried": [{"learning_rate": 0.001, "score": 0.8}],
-        "predictions_per_second": 12345.0, "latency_ms": {"p50": 1.25, "p99": 3.5},
-        "curve": [{"step": i, "seconds": i / 10, "train_loss": 1 / i, "score": score * i / 9} for i in range(1, 10)],
-        "sizes": [{"fraction": f, "rows": int(14000 * f), "score": score * f**0.1} for f in (0.1, 0.3, 1.0)],
+        "interval": [score - 0.0123, score + 0.0123],
+        "seed_scores": [score],
+        "spread": None,
+        "parameters": 1234 * (1 + len(name)),
+        "bytes": 4936 * (1 + len(name)),
+        "seconds": 11.2,
+        "steps": 900,
+        "learning_rate": 0.003,
+        "rates_tried": [{"learning_rate": 0.001, "score": 0.8}],
+        "predictions_per_second": 12345.0,
+        "latency_ms": {"p50": 1.25, "p99": 3.5},
+        "curve": [
+            {"step": i, "seconds": i / 10, "train_loss": 1 / i, "score": score * i / 9}
+            for i in range(1, 10)
+        ],
+        "sizes": [
+            {"fraction": f, "rows": int(14000 * f), "score": score * f**0.1}
+            for f in (0.1, 0.3, 1.0)
+        ],
         "confusion": {"classes": list(classes), "counts": counts},
-        "worst": [{"input": "Norge", "expected": "Danish", "answer": "Norwegian", "probability": 0.99}],
-        "about": f"What {name} is.", "about_zh": f"{name} 是什么。", "options": {"hidden": 256},
-    }  # fmt: skip
+        "worst": [
+            {"input": "Norge", "expected": "Danish", "answer": "Norwegian", "probability": 0.99}
+        ],
+        "about": f"What {name} is.",
+        "about_zh": f"{name} 是什么。",
+        "options": {"hidden": 256},
+    }
 
 
 def a_report(**changes):
     rungs = [a_rung(name, 0.91 - 0.01 * i) for i, name in enumerate(RUNGS)]
-    failure = {"rung": "gpt", "task": "classify", "failed": "the loss became infinite at step 12.", "scores": {}}
+    failure = {
+        "rung": "gpt",
+        "task": "classify",
+        "failed": "the loss became infinite at step 12.",
+        "scores": {},
+    }
     return {
-        "wenmai": "0.1.0", "data": "languages", "task": "classify", "metric": "accuracy", "higher_is_better": True,
-        "minutes": 3.0, "seed": 0, "seeds": 1, "device": "cpu", "machine": "a machine",
-        "created": "2026-11-15T10:00:00", "rows": {"train": 14000, "valid": 1700, "test": 1700},
+        "wenmai": "0.1.0",
+        "data": "languages",
+        "task": "classify",
+        "metric": "accuracy",
+        "higher_is_better": True,
+        "minutes": 3.0,
+        "seed": 0,
+        "seeds": 1,
+        "device": "cpu",
+        "machine": "a machine",
+        "created": "2026-11-15T10:00:00",
+        "rows": {"train": 14000, "valid": 1700, "test": 1700},
         "classes": ["Czech", "Danish", "中文"],
-        "notes": ["characters: the texts are short"], "rungs": [*rungs, failure],
-        "recommendation": {"rung": "softmax", "reason": "softmax is enough.", "reason_zh": "softmax 已经足够。"},
-    } | changes  # fmt: skip
+        "notes": ["characters: the texts are short"],
+        "rungs": [*rungs, failure],
+        "recommendation": {
+            "rung": "softmax",
+            "reason": "softmax is enough.",
+            "reason_zh": "softmax 已经足够。",
+        },
+    } | changes
 
 
 class Page(HTMLParser):
@@ -150,7 +200,10 @@ def test_hostile_text_stays_text(tmp_path):
     assert not re.search("[\x00-\x08\u202e\u2066\ud800]", text["report.html"] + text["report.md"])
     assert "<script>" not in text["report.md"] and "https://" not in text["report.md"]
     rows = [line for line in text["report.md"].splitlines() if line.startswith("| ")]
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5, 11}  # no cell breaks its table
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {
+        5,
+        11,
+    }  # no cell breaks its table
     for name in (name for name in text if name.endswith(".svg")):
         ElementTree.fromstring(text[name])
     shown = rendered(report)
@@ -167,8 +220,15 @@ def test_thirty_classes_show_the_pairs_confused_most(tmp_path):
 
 def test_missing_parts_leave_no_hole(tmp_path):
     report = a_report(notes=[], classes=None, rows={"train": 10, "valid": None, "test": 3})
-    bare = {"rung": "a-checkpoint", "task": "classify", "failed": None, "scores": {"test": {"accuracy": 0.5}}}
-    empty = a_rung("gru", math.nan) | dict.fromkeys(("interval", "sizes", "curve", "confusion", "worst", "options"))
+    bare = {
+        "rung": "a-checkpoint",
+        "task": "classify",
+        "failed": None,
+        "scores": {"test": {"accuracy": 0.5}},
+    }
+    empty = a_rung("gru", math.nan) | dict.fromkeys(
+        ("interval", "sizes", "curve", "confusion", "worst", "options")
+    )
     report["rungs"] = [bare, empty, *report["rungs"][-1:]]
     text, page = written(report, tmp_path)
     assert json.loads(text["report.json"])["rungs"][1]["scores"]["test"]["accuracy"] is None
@@ -187,7 +247,9 @@ def test_lower_is_better(tmp_path):
     assert "perplexity (lower is better)" in text["quality-seconds.en.svg"]
     assert "困惑度" in " ".join(page.words) and "accuracy" not in " ".join(page.words)
     low, high = pictures.limits(report)
-    assert low == pytest.approx(19.9877) and high < 20.0 * 1.3**13  # the worst rung does not set the scale
+    assert (
+        low == pytest.approx(19.9877) and high < 20.0 * 1.3**13
+    )  # the worst rung does not set the scale
     assert "ngram ↑ 605.8" in text["quality-parameters.en.svg"]
 
 
@@ -201,11 +263,26 @@ def rendered(report, lang="en"):
 def test_the_leaderboard_fits_a_terminal(lang):
     report = a_report(seeds=3)
     for rung in report["rungs"][:-1]:
-        rung |= {"spread": 0.0042, "parameters": 123_456_789, "bytes": 493_827_156, "seconds": 12345.6}
+        rung |= {
+            "spread": 0.0042,
+            "parameters": 123_456_789,
+            "bytes": 493_827_156,
+            "seconds": 12345.6,
+        }
     report["rungs"][0]["rung"] = "checkpoints/a-very-long-name-of-somebodys-model"
     shown = rendered(report, lang)
     assert all(cell_len(line) <= 120 for line in shown.splitlines()) and "…" not in shown
-    for number in ("0.910 ± 0.012", "0.900", "0.004", "123M", "494 MB", "12,345.6", "12.3k", "1.25", "3.5"):
+    for number in (
+        "0.910 ± 0.012",
+        "0.900",
+        "0.004",
+        "123M",
+        "494 MB",
+        "12,345.6",
+        "12.3k",
+        "1.25",
+        "3.5",
+    ):
         assert number in shown
     assert "softmax ✓" in shown and "the loss became infinite at step 12." in shown
     assert ("准确率" if lang == "zh" else "accuracy") in shown

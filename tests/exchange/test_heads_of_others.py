@@ -16,11 +16,20 @@ from wenmai.data.examples.rows import Examples
 from wenmai.exchange import exporting, hugging_face
 
 LABELS = ["B-PER", "O", "I-PER", "I-LOC", "B-LOC"]
-TOKENS = [["the", "cat", "sat"], ["你", "好", ",", "cats", "mat"], ["a"], ["Café", "🙂", "on", "mats", "\x01", "a"]]
+TOKENS = [
+    ["the", "cat", "sat"],
+    ["你", "好", ",", "cats", "mat"],
+    ["a"],
+    ["Café", "🙂", "on", "mats", "\x01", "a"],
+]
 
 
 def labelled(names) -> dict:
-    return {"num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": {name: n for n, name in enumerate(names)}}
+    return {
+        "num_labels": len(names),
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: n for n, name in enumerate(names)},
+    }
 
 
 def read_by(known, texts):
@@ -54,13 +63,20 @@ def test_hidden_words_there_and_back(kind, tmp_path, wenmai_cli, monkeypatch):
     theirs, known = checkpoint(tmp_path / "checkpoint", kind, "ForMaskedLM")
     assert wenmai_cli("import", "checkpoint", "--out", "run").status == 0
     model = wenmai.load("run")
-    assert (model.task_name, model.rung) == ("pretrain", "bert") and same_words(model, theirs, known)
+    assert (model.task_name, model.rung) == ("pretrain", "bert") and same_words(
+        model, theirs, known
+    )
     assert wenmai_cli("export", "run", "--format", "hf", "--out", "folder").status == 0
     again = transformers.AutoModelForMaskedLM.from_pretrained("folder").eval()
-    assert type(again).__name__ == ("ElectraForMaskedLM" if kind == "electra" else "BertForMaskedLM")
+    assert type(again).__name__ == (
+        "ElectraForMaskedLM" if kind == "electra" else "BertForMaskedLM"
+    )
     assert same_words(model, again, transformers.AutoTokenizer.from_pretrained("folder"))
     back = hugging_face.imported(Path("folder"))
-    assert all(torch.equal(value, back.model_.state_dict()[name]) for name, value in model.model_.state_dict().items())
+    assert all(
+        torch.equal(value, back.model_.state_dict()[name])
+        for name, value in model.model_.state_dict().items()
+    )
 
 
 def test_words_are_filled_in_as_there(tmp_path):
@@ -70,9 +86,9 @@ def test_words_are_filled_in_as_there(tmp_path):
         logits = theirs(**known("the [MASK] sat", return_tensors="pt")).logits[0, 2].softmax(-1)
     best = [(WORDS[number], float(p)) for p, number in zip(*logits.topk(16)) if number > 4][:3]
     found = model.fill("the [MASK] sat", 3)[0]
-    assert [one["word"] for one in found] == [word.removeprefix("##") if word.startswith("##") else word for word, _ in best] or [
-        one["word"] for one in found
-    ] == [word for word, _ in best]
+    assert [one["word"] for one in found] == [
+        word.removeprefix("##") if word.startswith("##") else word for word, _ in best
+    ] or [one["word"] for one in found] == [word for word, _ in best]
     assert np.allclose([one["probability"] for one in found], [p for _, p in best], atol=1e-4)
 
 
@@ -81,9 +97,15 @@ def test_both_parts_of_bert_as_it_was_pretrained(named, tmp_path):
     """Whichever of the two config.json names, and with the names of weights that TensorFlow had."""
     folder = tmp_path / "checkpoint"
     theirs, known = checkpoint(folder, "bert", "ForPreTraining")
-    old = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
-           for name, value in load_file(folder / "model.safetensors").items()}  # fmt: skip
-    save_file(old | {"bert.embeddings.position_ids": torch.arange(20)[None]}, folder / "model.safetensors")
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): value
+        for name, value in load_file(folder / "model.safetensors").items()
+    }
+    save_file(
+        old | {"bert.embeddings.position_ids": torch.arange(20)[None]}, folder / "model.safetensors"
+    )
     about = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(about | {"architectures": [named]}))
     model = hugging_face.imported(folder)
@@ -96,7 +118,9 @@ def test_both_parts_of_bert_as_it_was_pretrained(named, tmp_path):
     again = transformers.AutoModelForPreTraining.from_pretrained(tmp_path / "folder").eval()
     assert type(again).__name__ == "BertForPreTraining" and same_words(model, again, known)
     with torch.no_grad():
-        assert np.allclose(again(**read).seq_relationship_logits.softmax(-1).numpy(), expected, atol=1e-5)
+        assert np.allclose(
+            again(**read).seq_relationship_logits.softmax(-1).numpy(), expected, atol=1e-5
+        )
     start = hugging_face.checkpoint(folder)
     assert torch.equal(start.model.head.dense.layer.weight, theirs.bert.pooler.dense.weight)
 
@@ -104,7 +128,9 @@ def test_both_parts_of_bert_as_it_was_pretrained(named, tmp_path):
 # Bare ones
 
 
-@pytest.mark.parametrize("kind, head", [*((kind, "Model") for kind in FAMILIES), ("electra", "ForPreTraining")])
+@pytest.mark.parametrize(
+    "kind, head", [*((kind, "Model") for kind in FAMILIES), ("electra", "ForPreTraining")]
+)
 def test_a_bare_one_embeds_and_is_started_from(kind, head, tmp_path, wenmai_cli, monkeypatch):
     """Every layer, and sentences as sentence-transformers pools them: the mean over the attention mask, to length 1."""
     monkeypatch.chdir(tmp_path)
@@ -121,7 +147,9 @@ def test_a_bare_one_embeds_and_is_started_from(kind, head, tmp_path, wenmai_cli,
         layers = body(**read, output_hidden_states=True).hidden_states
     for layer, expected in enumerate(layers):
         mean = (expected * real.unsqueeze(-1)).sum(1) / real.sum(1, keepdim=True)
-        if kind == "electra" and not layer:  # there it is what stands before the table is brought to the body's width
+        if (
+            kind == "electra" and not layer
+        ):  # there it is what stands before the table is brought to the body's width
             continue
         assert np.allclose(model.embed(TEXTS, layer=layer), mean, atol=1e-4), layer
     unit = torch.nn.functional.normalize(mean, dim=-1)
@@ -129,17 +157,25 @@ def test_a_bare_one_embeds_and_is_started_from(kind, head, tmp_path, wenmai_cli,
     assert np.allclose(model.embed(TEXTS, pooling="cls"), layers[-1][:, 0], atol=1e-4)
     with pytest.raises(Mistake, match="no layer that says words"):
         model.fill("a [MASK]")
-    again = Classifier("bert", steps=1, validation=0.0).fit(TEXTS * 3, ["x", "y", "x", "y"] * 3, start="run")
-    assert any("weights of the input layer and the body are loaded" in str(note) for note in again.notes_)
+    again = Classifier("bert", steps=1, validation=0.0).fit(
+        TEXTS * 3, ["x", "y", "x", "y"] * 3, start="run"
+    )
+    assert any(
+        "weights of the input layer and the body are loaded" in str(note) for note in again.notes_
+    )
 
 
 def test_a_bare_one_is_written_again(tmp_path):
     theirs, known = checkpoint(tmp_path / "checkpoint", "bert", "Model")
     exporting.exported(hugging_face.imported(tmp_path / "checkpoint"), tmp_path / "folder")
-    again = transformers.BertModel.from_pretrained(tmp_path / "folder", add_pooling_layer=False).eval()
+    again = transformers.BertModel.from_pretrained(
+        tmp_path / "folder", add_pooling_layer=False
+    ).eval()
     read, real = read_by(known, TEXTS)
     with torch.no_grad():
-        assert torch.allclose(again(**read).last_hidden_state[real], theirs(**read).last_hidden_state[real], atol=1e-4)
+        assert torch.allclose(
+            again(**read).last_hidden_state[real], theirs(**read).last_hidden_state[real], atol=1e-4
+        )
 
 
 # Answers to questions
@@ -150,7 +186,12 @@ ASKED = [("the cat sat on a mat, 你好 the cats", "a cat"), ("a mat", "the cat 
 @torch.no_grad()
 def same_spans(model, theirs, known) -> None:
     """Scores of every place of the context, and of the first, with padding."""
-    read = known([question for _, question in ASKED], [context for context, _ in ASKED], padding=True, return_tensors="pt")
+    read = known(
+        [question for _, question in ASKED],
+        [context for context, _ in ASKED],
+        padding=True,
+        return_tensors="pt",
+    )
     logits, outputs = theirs(**read), model.outputs(model.examples(ASKED))
     for row, ours in enumerate(outputs):
         places = [0, *(at for at, part in enumerate(read.sequence_ids(row)) if part == 1)]
@@ -161,7 +202,13 @@ def same_spans(model, theirs, known) -> None:
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_answers_there_and_back(kind, tmp_path, wenmai_cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    theirs, known = checkpoint(tmp_path / "checkpoint", kind, "ForQuestionAnswering", num_labels=2, max_position_embeddings=66)
+    theirs, known = checkpoint(
+        tmp_path / "checkpoint",
+        kind,
+        "ForQuestionAnswering",
+        num_labels=2,
+        max_position_embeddings=66,
+    )
     assert wenmai_cli("import", "checkpoint", "--out", "run").status == 0
     model = wenmai.load("run")
     assert (model.task_name, model.rung) == ("answer", "bert")
@@ -174,8 +221,11 @@ def test_answers_there_and_back(kind, tmp_path, wenmai_cli, monkeypatch):
     assert wenmai_cli("export", "run", "--format", "hf", "--out", "folder").status == 0
     again = transformers.AutoModelForQuestionAnswering.from_pretrained("folder").eval()
     same_spans(model, again, transformers.AutoTokenizer.from_pretrained("folder"))
-    np.testing.assert_allclose(hugging_face.imported(Path("folder")).outputs(model.examples(ASKED)).flat,
-                               model.outputs(model.examples(ASKED)).flat, atol=1e-5)  # fmt: skip
+    np.testing.assert_allclose(
+        hugging_face.imported(Path("folder")).outputs(model.examples(ASKED)).flat,
+        model.outputs(model.examples(ASKED)).flat,
+        atol=1e-5,
+    )
 
 
 # Tags
@@ -184,21 +234,33 @@ def test_answers_there_and_back(kind, tmp_path, wenmai_cli, monkeypatch):
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_tags_there_and_back(kind, tmp_path, wenmai_cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    theirs, known = checkpoint(tmp_path / "checkpoint", kind, "ForTokenClassification", **labelled(LABELS))
+    theirs, known = checkpoint(
+        tmp_path / "checkpoint", kind, "ForTokenClassification", **labelled(LABELS)
+    )
     assert wenmai_cli("import", "checkpoint", "--out", "run").status == 0
     model = wenmai.load("run")
     assert model.task_.scheme == "bio" and sorted(model.classes_.tolist()) == sorted(LABELS)
     rows = [row[:3] if kind == "roberta" else row for row in TOKENS]
     same_tags(model, theirs, known, rows, kind == "roberta")
     answer = model.answers([" ".join(rows[1])])[0]
-    assert answer["text"] == " ".join(rows[1]) and all(span["label"] in ("PER", "LOC") for span in answer["spans"])
+    assert answer["text"] == " ".join(rows[1]) and all(
+        span["label"] in ("PER", "LOC") for span in answer["spans"]
+    )
     tags = model.predict(rows)
-    assert model.evaluate(rows, tags)["span_f1"] in (0.0, 1.0) and model.evaluate(rows, tags)["token_accuracy"] == 1.0
+    assert (
+        model.evaluate(rows, tags)["span_f1"] in (0.0, 1.0)
+        and model.evaluate(rows, tags)["token_accuracy"] == 1.0
+    )
     assert wenmai_cli("export", "run", "--format", "hf", "--out", "folder").status == 0
     again = transformers.AutoModelForTokenClassification.from_pretrained("folder").eval()
-    same_tags(model, again, transformers.AutoTokenizer.from_pretrained("folder"), rows, kind == "roberta")
-    assert np.allclose(np.concatenate(hugging_face.imported(Path("folder")).predict_proba(rows)),
-                       np.concatenate(model.predict_proba(rows)), atol=1e-6)  # fmt: skip
+    same_tags(
+        model, again, transformers.AutoTokenizer.from_pretrained("folder"), rows, kind == "roberta"
+    )
+    assert np.allclose(
+        np.concatenate(hugging_face.imported(Path("folder")).predict_proba(rows)),
+        np.concatenate(model.predict_proba(rows)),
+        atol=1e-6,
+    )
 
 
 @torch.no_grad()
@@ -208,7 +270,11 @@ def same_tags(model, theirs, known, rows, spaced: bool) -> None:
     for row, ours in zip(rows, model.predict_proba(rows)):
         if spaced:  # a word of bytes has a space before it
             pieces = [known(f" {word}", add_special_tokens=False)["input_ids"] for word in row]
-            ids = [known.cls_token_id, *(token for word in pieces for token in word), known.sep_token_id]
+            ids = [
+                known.cls_token_id,
+                *(token for word in pieces for token in word),
+                known.sep_token_id,
+            ]
             first = np.cumsum([1, *map(len, pieces[:-1])])
             logits = theirs(input_ids=torch.tensor([ids])).logits[0, first]
         else:
@@ -220,12 +286,22 @@ def same_tags(model, theirs, known, rows, spaced: bool) -> None:
         assert np.allclose(ours, logits.softmax(-1).numpy()[:, order], atol=1e-4), row
 
 
-@pytest.mark.parametrize("labels, scheme", {
-    ("NN", "VB", "O"): "plain", ("O", "B-X", "M-X", "E-X", "S-X"): "bmes", ("O", "B-X", "I-X", "L-X", "U-X"): "bilou",
-    ("I-X", "O"): "bio", ("B", "I", "O"): "bio", ("LABEL_0", "LABEL_1"): "plain", ("B-X", "I-X", "E-X", "S-X", "O"): "bioes",
-}.items())  # fmt: skip
+@pytest.mark.parametrize(
+    "labels, scheme",
+    {
+        ("NN", "VB", "O"): "plain",
+        ("O", "B-X", "M-X", "E-X", "S-X"): "bmes",
+        ("O", "B-X", "I-X", "L-X", "U-X"): "bilou",
+        ("I-X", "O"): "bio",
+        ("B", "I", "O"): "bio",
+        ("LABEL_0", "LABEL_1"): "plain",
+        ("B-X", "I-X", "E-X", "S-X", "O"): "bioes",
+    }.items(),
+)
 def test_labels_of_every_scheme(labels, scheme, tmp_path):
-    theirs, known = checkpoint(tmp_path / "checkpoint", "bert", "ForTokenClassification", **labelled(labels))
+    theirs, known = checkpoint(
+        tmp_path / "checkpoint", "bert", "ForTokenClassification", **labelled(labels)
+    )
     model = hugging_face.imported(tmp_path / "checkpoint")
     assert model.task_.scheme == scheme
     rows = TOKENS[:2]
@@ -248,21 +324,37 @@ def test_numbers_there_and_back(tmp_path):
     with torch.no_grad():
         expected = theirs(**read).logits[:, 0].numpy()
     assert model.task_name == "regress" and np.allclose(model.predict(TEXTS), expected, atol=1e-4)
-    trained, start = wenmai.Regressor("bert", steps=3, validation=0.0), hugging_face.checkpoint(tmp_path / "checkpoint")
+    trained, start = (
+        wenmai.Regressor("bert", steps=3, validation=0.0),
+        hugging_face.checkpoint(tmp_path / "checkpoint"),
+    )
     trained.fit(TEXTS * 4, [100.0, 200.0, 300.0, 150.0] * 4, start=start)
     exporting.exported(trained, tmp_path / "folder")
-    again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "folder").eval()
+    again = transformers.AutoModelForSequenceClassification.from_pretrained(
+        tmp_path / "folder"
+    ).eval()
     with torch.no_grad():
         assert np.allclose(again(**read).logits[:, 0].numpy(), trained.predict(TEXTS), rtol=1e-4)
-    assert np.allclose(hugging_face.imported(tmp_path / "folder").predict(TEXTS), trained.predict(TEXTS), rtol=1e-4)
+    assert np.allclose(
+        hugging_face.imported(tmp_path / "folder").predict(TEXTS), trained.predict(TEXTS), rtol=1e-4
+    )
 
 
 # Tokenizers
 
 
 @pytest.mark.parametrize("lies", ["vocab.txt", "tokenizer.json"])
-@pytest.mark.parametrize("said", [{}, {"do_lower_case": False}, {"strip_accents": False}, {"tokenize_chinese_chars": False},
-                                  {"do_lower_case": False, "strip_accents": True}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"do_lower_case": False},
+        {"strip_accents": False},
+        {"tokenize_chinese_chars": False},
+        {"do_lower_case": False, "strip_accents": True},
+    ],
+    ids=str,
+)
 def test_texts_are_cut_as_tokenizer_config_says(said, lies, tmp_path):
     words = [*WORDS, "The", "Café", "café", "Cafe", "你好", "##好", "\u2028x", "ﬁ", "fi", "é"]
     (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
@@ -279,17 +371,35 @@ def test_texts_are_cut_as_tokenizer_config_says(said, lies, tmp_path):
     transformers.BertConfig(vocab_size=len(words)).save_pretrained(folder)
     known = transformers.AutoTokenizer.from_pretrained(folder)
     ours, wrapping = hugging_face.framed_tokenizer(folder)
-    texts = [*TEXTS, "The Café the CAFÉ", "你好 好", "tab\there\nnew\rline", "a\u0000b\ufffdc\u200b", "e\u0301 é",
-             "ﬁ 👩‍👩‍👧 🇨🇳", "", "\u2028x", "a" * 150]  # fmt: skip
-    assert [row.tolist() for row in wrapping.wrapped(ours.encode(texts))] == known(texts)["input_ids"]
-    assert ours.spans(texts) == known(texts, return_offsets_mapping=True, add_special_tokens=False)["offset_mapping"]
+    texts = [
+        *TEXTS,
+        "The Café the CAFÉ",
+        "你好 好",
+        "tab\there\nnew\rline",
+        "a\u0000b\ufffdc\u200b",
+        "e\u0301 é",
+        "ﬁ 👩‍👩‍👧 🇨🇳",
+        "",
+        "\u2028x",
+        "a" * 150,
+    ]
+    assert [row.tolist() for row in wrapping.wrapped(ours.encode(texts))] == known(texts)[
+        "input_ids"
+    ]
+    assert (
+        ours.spans(texts)
+        == known(texts, return_offsets_mapping=True, add_special_tokens=False)["offset_mapping"]
+    )
 
 
 # What does not fit
 
 
 def damaged(folder: Path, what: str) -> None:
-    config, weights = json.loads((folder / "config.json").read_text()), load_file(folder / "model.safetensors")
+    config, weights = (
+        json.loads((folder / "config.json").read_text()),
+        load_file(folder / "model.safetensors"),
+    )
     name = "bert.encoder.layer.1.output.dense.weight"
     if what == "missing":
         del weights[name]
@@ -300,9 +410,13 @@ def damaged(folder: Path, what: str) -> None:
     elif what == "misshapen":
         weights[name] = weights[name][:, :5].contiguous()
     elif what == "two tables":
-        weights["cls.predictions.decoder.weight"] = weights["bert.embeddings.word_embeddings.weight"] + 1
+        weights["cls.predictions.decoder.weight"] = (
+            weights["bert.embeddings.word_embeddings.weight"] + 1
+        )
     elif what == "vocabulary":
-        weights["bert.embeddings.word_embeddings.weight"] = weights["bert.embeddings.word_embeddings.weight"][:7].contiguous()
+        weights["bert.embeddings.word_embeddings.weight"] = weights[
+            "bert.embeddings.word_embeddings.weight"
+        ][:7].contiguous()
     elif what == "nan":
         weights["cls.predictions.bias"][0] = float("inf")
     elif what == "family":
@@ -369,7 +483,9 @@ def masked(tmp_path_factory):
 
 
 @pytest.mark.parametrize("what", SENTENCES)
-def test_what_does_not_fit_is_told_and_nothing_is_imported(what, masked, tmp_path, wenmai_cli, monkeypatch):
+def test_what_does_not_fit_is_told_and_nothing_is_imported(
+    what, masked, tmp_path, wenmai_cli, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(masked, tmp_path / "copy")
     damaged(tmp_path / "copy", what)
@@ -383,10 +499,14 @@ def test_a_body_with_a_head_that_is_not_known_is_started_from(tmp_path):
     with pytest.raises(Mistake, match="wenmai train bert DATA --from"):
         hugging_face.imported(tmp_path / "checkpoint")
     start = hugging_face.checkpoint(tmp_path / "checkpoint")
-    assert torch.equal(start.model.input.table.weight, theirs.bert.embeddings.word_embeddings.weight)
+    assert torch.equal(
+        start.model.input.table.weight, theirs.bert.embeddings.word_embeddings.weight
+    )
 
 
-@pytest.mark.parametrize("labels, sentence", [(["a", "a"], "does not name every class once"), ([], "cannot be read")])
+@pytest.mark.parametrize(
+    "labels, sentence", [(["a", "a"], "does not name every class once"), ([], "cannot be read")]
+)
 def test_labels_that_are_none(labels, sentence, tmp_path):
     checkpoint(tmp_path / "checkpoint", "bert")
     about = json.loads((tmp_path / "checkpoint" / "config.json").read_text())
@@ -407,7 +527,10 @@ def test_what_cannot_be_written_is_told(tmp_path):
     refused(wenmai.Tagger("bert", crf=True, **sizes).fit(tokens, tags), "no CRF")
     refused(wenmai.Tagger("bert", characters="cnn", **sizes).fit(tokens, tags), "characters")
     texts, labels = ["a b", "b"] * 6, ["x", "y"] * 6
-    refused(Classifier("bert", tokenizer="characters", **sizes).fit(texts, labels), "tokenizer=wordpiece")
+    refused(
+        Classifier("bert", tokenizer="characters", **sizes).fit(texts, labels),
+        "tokenizer=wordpiece",
+    )
     sizes["tokenizer"] = "wordpiece"
     refused(Classifier("bert", pooling="mean", **sizes).fit(texts, labels), "pooling=first")
     refused(Classifier("bert", dense="relu", **sizes).fit(texts, labels), "dense=relu, segments=0")
@@ -415,5 +538,12 @@ def test_what_cannot_be_written_is_told(tmp_path):
     documents = ["a b a b.\nb a.", "b b.\na."] * 6
     sizes |= {"max_length": 16}
     refused(wenmai.Encoder("bert", embed=4, **sizes).fit(documents), "dense=tanh and no embed")
-    refused(wenmai.Encoder("bert", embed=4, dense="gelu", **sizes).fit(documents), "no next_sentence")
-    refused(wenmai.Encoder("bert", embed=4, next_sentence=False, activation="relu", **sizes).fit(documents), "dense=gelu")
+    refused(
+        wenmai.Encoder("bert", embed=4, dense="gelu", **sizes).fit(documents), "no next_sentence"
+    )
+    refused(
+        wenmai.Encoder("bert", embed=4, next_sentence=False, activation="relu", **sizes).fit(
+            documents
+        ),
+        "dense=gelu",
+    )

@@ -31,7 +31,9 @@ class Hub(ThreadingHTTPServer):
     def __init__(self, models: Path):
         super().__init__(("127.0.0.1", 0), Answers)
         self.models, self.asked, self.faults = models, [], {}
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     @property
     def address(self) -> str:
@@ -65,7 +67,10 @@ class Answers(BaseHTTPRequestHandler):
                 return self.answer(404, b"{}", X_Error_Code="RepoNotFound")
             if revision not in ("", "main", COMMIT):
                 return self.answer(404, b"{}", X_Error_Code="RevisionNotFound")
-            files = [{"rfilename": str(file.name)} for file in sorted((self.server.models / name).iterdir())]
+            files = [
+                {"rfilename": str(file.name)}
+                for file in sorted((self.server.models / name).iterdir())
+            ]
             about = {"id": name, "modelId": name, "sha": COMMIT, "siblings": files, "tags": []}
             return self.answer(200, json.dumps(about).encode(), Content_Type="application/json")
         name, _, file = path[1:].partition(f"/resolve/{COMMIT}/")
@@ -73,7 +78,10 @@ class Answers(BaseHTTPRequestHandler):
         small = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
         headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{small}"', "Accept-Ranges": "bytes"}
         if file.endswith(".safetensors"):
-            headers |= {"X-Linked-Etag": f'"{hashlib.sha256(content).hexdigest()}"', "X-Linked-Size": str(len(content))}
+            headers |= {
+                "X-Linked-Etag": f'"{hashlib.sha256(content).hexdigest()}"',
+                "X-Linked-Size": str(len(content)),
+            }
         fault, size = self.server.faults.get(file), len(content)
         if fault == "no checksum":
             headers = {"X-Repo-Commit": COMMIT, "ETag": 'W/"1"'}
@@ -117,7 +125,9 @@ def server(models, tmp_path, monkeypatch):
     template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, started.address)
     monkeypatch.setattr(constants, "ENDPOINT", started.address)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", BLOCK)  # which is lost where it is not whole
+    monkeypatch.setattr(
+        constants, "DOWNLOAD_CHUNK_SIZE", BLOCK
+    )  # which is lost where it is not whole
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cache").mkdir(mode=0o700)
@@ -128,14 +138,28 @@ def server(models, tmp_path, monkeypatch):
 
 
 def fetched(server) -> list[str]:
-    return [path.rsplit("/", 1)[1] for command, path, _ in server.asked if command == "GET" and "/resolve/" in path]
+    return [
+        path.rsplit("/", 1)[1]
+        for command, path, _ in server.asked
+        if command == "GET" and "/resolve/" in path
+    ]
 
 
 def test_a_name_is_fetched_once_and_only_what_is_read(server, models, wenmai_cli, tmp_path):
     ran = wenmai_cli("import", "someone/classifier", "--json")
-    assert ran.status == 0 and json.loads(ran.out) == {"run": "runs/classifier", "task": "classify", "rung": "bert"}, ran.err
+    assert ran.status == 0 and json.loads(ran.out) == {
+        "run": "runs/classifier",
+        "task": "classify",
+        "rung": "bert",
+    }, ran.err
     assert "fetching someone/classifier from the hub" in ran.err
-    assert fetched(server) == ["config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "model.safetensors"]
+    assert fetched(server) == [
+        "config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "vocab.txt",
+        "model.safetensors",
+    ]
     here = hugging_face.imported(models / "someone" / "classifier")
     assert (wenmai.load("runs/classifier").predict_proba(TEXTS) == here.predict_proba(TEXTS)).all()
     server.asked.clear()
@@ -146,12 +170,32 @@ def test_a_name_is_fetched_once_and_only_what_is_read(server, models, wenmai_cli
 
 
 def test_several_files_a_revision_and_starting_from_a_name(server, wenmai_cli, tmp_path):
-    (tmp_path / "films.csv").write_text("text,label\n" + "".join(f"the cat {n},pos\na mat {n},neg\n" for n in range(20)))
-    ran = wenmai_cli("train", "bert", "films.csv", "--from", f"someone/shards@{COMMIT}", "--set", "steps=2", "--out", "run")
-    assert ran.status == 0 and "weights of the input layer and the body are loaded" in ran.err, ran.err
+    (tmp_path / "films.csv").write_text(
+        "text,label\n" + "".join(f"the cat {n},pos\na mat {n},neg\n" for n in range(20))
+    )
+    ran = wenmai_cli(
+        "train",
+        "bert",
+        "films.csv",
+        "--from",
+        f"someone/shards@{COMMIT}",
+        "--set",
+        "steps=2",
+        "--out",
+        "run",
+    )
+    assert ran.status == 0 and "weights of the input layer and the body are loaded" in ran.err, (
+        ran.err
+    )
     assert sum(name.endswith(".safetensors") for name in fetched(server)) > 1
-    ran = wenmai_cli("train", "bert", "films.csv", "--from", "someone/shards@nowhere", "--out", "other")
-    assert ran.status == 2 and "no branch, tag or commit of this name" in ran.err and not Path("other").exists()
+    ran = wenmai_cli(
+        "train", "bert", "films.csv", "--from", "someone/shards@nowhere", "--out", "other"
+    )
+    assert (
+        ran.status == 2
+        and "no branch, tag or commit of this name" in ran.err
+        and not Path("other").exists()
+    )
 
 
 def test_what_was_cut_off_is_gone_on_with(server, wenmai_cli):
@@ -159,7 +203,9 @@ def test_what_was_cut_off_is_gone_on_with(server, wenmai_cli):
     size = (server.models / "someone/classifier/model.safetensors").stat().st_size
     server.faults["model.safetensors"] = "half, then nothing"
     ran = wenmai_cli("import", "someone/classifier", "--out", "run")
-    assert ran.status == 2 and "it goes on where it stopped" in ran.err and not Path("run").exists(), ran.err
+    assert (
+        ran.status == 2 and "it goes on where it stopped" in ran.err and not Path("run").exists()
+    ), ran.err
     assert len(ran.err.splitlines()) == 2, ran.err
     del server.faults["model.safetensors"]
     server.asked.clear()
@@ -177,10 +223,17 @@ def test_a_cache_that_is_full(server, wenmai_cli, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     fetch = file_download.http_get
-    monkeypatch.setattr(file_download, "http_get",
-                        lambda url, *how, **more: (full if "safetensors" in url else fetch)(url, *how, **more))  # fmt: skip
+    monkeypatch.setattr(
+        file_download,
+        "http_get",
+        lambda url, *how, **more: (full if "safetensors" in url else fetch)(url, *how, **more),
+    )
     ran = wenmai_cli("import", "someone/classifier")
-    assert ran.status == 2 and "cache/hub cannot be written (No space left on device): make room" in ran.err.replace("\n", " ")
+    assert (
+        ran.status == 2
+        and "cache/hub cannot be written (No space left on device): make room"
+        in ran.err.replace("\n", " ")
+    )
     monkeypatch.setattr(file_download, "http_get", fetch)
     server.asked.clear()
     assert wenmai_cli("import", "someone/classifier").status == 0
@@ -191,7 +244,11 @@ def test_the_library_goes_on_by_itself(server, wenmai_cli):
     server.faults["model.safetensors"] = "cut off"
     ran = wenmai_cli("import", "someone/classifier", "--out", "run")
     assert ran.status == 0, ran.err
-    begun = [began for command, path, began in server.asked if command == "GET" and path.endswith("model.safetensors")]
+    begun = [
+        began
+        for command, path, began in server.asked
+        if command == "GET" and path.endswith("model.safetensors")
+    ]
     assert begun[0] is None and all(begun[1:]) and len(begun) > 2
     assert wenmai.load("run").predict(TEXTS) is not None
 
@@ -200,7 +257,11 @@ def test_another_content_than_the_hub_names(server, wenmai_cli, tmp_path):
     for file in ("config.json", "model.safetensors"):
         server.faults[file] = "other content"
         ran = wenmai_cli("import", "someone/classifier", "--out", "run")
-        assert ran.status == 2 and f"{file} came otherwise than the hub has it" in ran.err and not Path("run").exists()
+        assert (
+            ran.status == 2
+            and f"{file} came otherwise than the hub has it" in ran.err
+            and not Path("run").exists()
+        )
         server.faults.clear()
     server.faults["vocab.txt"] = "no checksum"
     ran = wenmai_cli("import", "someone/classifier", "--out", "run")
@@ -226,8 +287,13 @@ SENTENCES = {
 @pytest.mark.parametrize("name", SENTENCES)
 def test_what_is_not_there_is_told(name, server, wenmai_cli, tmp_path):
     ran = wenmai_cli("import", name)
-    assert ran.status == 2 and SENTENCES[name] in ran.err and len(ran.err.splitlines()) <= 2, ran.err
-    assert not (tmp_path / "runs").exists() and not (tmp_path / "cache" / "hub" / name.replace("/", "--")).exists()
+    assert ran.status == 2 and SENTENCES[name] in ran.err and len(ran.err.splitlines()) <= 2, (
+        ran.err
+    )
+    assert (
+        not (tmp_path / "runs").exists()
+        and not (tmp_path / "cache" / "hub" / name.replace("/", "--")).exists()
+    )
     assert bool(server.asked) == name.startswith("someone/")
 
 
@@ -236,9 +302,15 @@ def test_no_network(server, wenmai_cli, monkeypatch):
     server.shutdown()
     server.server_close()
     ran = wenmai_cli("import", "someone/shards", "--out", "other")
-    assert ran.status == 2 and "could not be fetched from the hub" in ran.err and len(ran.err.splitlines()) == 1, ran.err
+    assert (
+        ran.status == 2
+        and "could not be fetched from the hub" in ran.err
+        and len(ran.err.splitlines()) == 1
+    ), ran.err
     assert not Path("other").exists()
-    assert wenmai_cli("import", "someone/classifier", "--out", "again").status == 0, "it was fetched before"
+    assert wenmai_cli("import", "someone/classifier", "--out", "again").status == 0, (
+        "it was fetched before"
+    )
     monkeypatch.setattr(caches, "own_folder", lambda: None)
     ran = wenmai_cli("import", "someone/shards", "--out", "other")
     assert ran.status == 2 and "XDG_CACHE_HOME" in ran.err
@@ -248,7 +320,19 @@ def test_what_looks_like_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").mkdir()
     assert hub.is_name("google-bert/bert-base-chinese") and hub.is_name("a/b@v1.0")
-    names = ("models/bert", "runs/films", "bert", "a/b/c", "a/b.arpa", "/a/b", "../a", "a/..", "a/b c", "文/脉", "-a/b")
+    names = (
+        "models/bert",
+        "runs/films",
+        "bert",
+        "a/b/c",
+        "a/b.arpa",
+        "/a/b",
+        "../a",
+        "a/..",
+        "a/b c",
+        "文/脉",
+        "-a/b",
+    )
     assert not any(map(hub.is_name, names))
 
 
@@ -282,23 +366,47 @@ wenmai.load("run").predict(["the cat"])
 
 def in_a_process(folder: Path, *lines: str, **environment: str) -> subprocess.CompletedProcess:
     """Commands, after `cut` without a network; nothing says that it is offline."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "TRANSFORMERS_"))}
-    ran = subprocess.run([sys.executable, "-c", COMMANDS, *lines], cwd=folder, env=known | environment, capture_output=True,
-                         text=True)  # fmt: skip
+    known = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HF_", "TRANSFORMERS_"))
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", COMMANDS, *lines],
+        cwd=folder,
+        env=known | environment,
+        capture_output=True,
+        text=True,
+    )
     assert ran.returncode == 0, ran.stderr
     return ran
 
 
 def test_a_folder_never_asks_the_network(models, tmp_path):
     shutil.copytree(models / "someone", tmp_path / "someone")
-    (tmp_path / "films.csv").write_text("text,label\n" + "".join(f"the cat {n},pos\na mat {n},neg\n" for n in range(20)))
+    (tmp_path / "films.csv").write_text(
+        "text,label\n" + "".join(f"the cat {n},pos\na mat {n},neg\n" for n in range(20))
+    )
     train = "train|bert|films.csv|--from|someone/classifier|--set|steps=1|--out|started"
-    lines = ["import|someone/classifier|--out|run", train, "predict|run|the cat", "evaluate|started|films.csv", "info|run"]
+    lines = [
+        "import|someone/classifier|--out|run",
+        train,
+        "predict|run|the cat",
+        "evaluate|started|films.csv",
+        "info|run",
+    ]
     in_a_process(tmp_path, "cut", *lines)
 
 
 def test_the_environment_names_the_hub_and_afterwards_no_network_is_needed(server, tmp_path):
     command = "import|someone/classifier|--out|run|--replace"
-    in_a_process(tmp_path, command, "cut", command, HF_ENDPOINT=server.address, XDG_CACHE_HOME=str(tmp_path / "cache"),
-                 NO_PROXY="127.0.0.1")  # fmt: skip
+    in_a_process(
+        tmp_path,
+        command,
+        "cut",
+        command,
+        HF_ENDPOINT=server.address,
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+        NO_PROXY="127.0.0.1",
+    )
     assert fetched(server).count("model.safetensors") == 1

@@ -17,8 +17,12 @@ from wenmai.exchange import exporting, hugging_face
 transformers = pytest.importorskip("transformers")
 
 TEXTS = ["the cat sat", " on a mat", "你好，世界", "naïve café 🙂", "tab\there"]
-CONFIGS = {"gelu_new": {}, "gelu": {"activation_function": "gelu"}, "relu": {"activation_function": "relu", "n_inner": 24},
-           "untied": {"tie_word_embeddings": False}}  # fmt: skip
+CONFIGS = {
+    "gelu_new": {},
+    "gelu": {"activation_function": "gelu"},
+    "relu": {"activation_function": "relu", "n_inner": 24},
+    "untied": {"tie_word_embeddings": False},
+}
 
 
 def tokenizer():
@@ -26,9 +30,17 @@ def tokenizer():
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     engine = Tokenizer(models.BPE())
-    engine.pre_tokenizer, engine.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    engine.pre_tokenizer, engine.decoder = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        decoders.ByteLevel(),
+    )
     letters = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=320, special_tokens=["<|endoftext|>"], show_progress=False, initial_alphabet=letters)
+    trainer = trainers.BpeTrainer(
+        vocab_size=320,
+        special_tokens=["<|endoftext|>"],
+        show_progress=False,
+        initial_alphabet=letters,
+    )
     engine.train_from_iterator(TEXTS * 9, trainer)
     return engine
 
@@ -36,9 +48,18 @@ def tokenizer():
 def checkpoint(folder: Path, rows: int = 0, **config):
     """Random weights, large enough to tell apart what is the same and what is nearly so."""
     engine = tokenizer()
-    known = transformers.PreTrainedTokenizerFast(tokenizer_object=engine, eos_token="<|endoftext|>", bos_token="<|endoftext|>")
-    sizes = {"vocab_size": len(known) + rows, "n_positions": 24, "n_embd": 16, "n_layer": 2, "n_head": 2, "bos_token_id": 0,
-             "eos_token_id": 0}  # fmt: skip
+    known = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=engine, eos_token="<|endoftext|>", bos_token="<|endoftext|>"
+    )
+    sizes = {
+        "vocab_size": len(known) + rows,
+        "n_positions": 24,
+        "n_embd": 16,
+        "n_layer": 2,
+        "n_head": 2,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+    }
     torch.manual_seed(0)
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes | config)).eval()
     with torch.no_grad():
@@ -76,7 +97,9 @@ def test_the_same_weights_say_the_same(name, tmp_path, cut_off):
             expected = theirs(tokens).logits.log_softmax(-1)  # (B, 20, V)
             log_probs, state = ours.model_.begin(tokens[:, :-1])
             after, _ = ours.model_.step(state, tokens[:, -1])
-        assert torch.allclose(log_probs, expected[:, -2], atol=1e-4) and torch.allclose(after, expected[:, -1], atol=1e-4)
+        assert torch.allclose(log_probs, expected[:, -2], atol=1e-4) and torch.allclose(
+            after, expected[:, -1], atol=1e-4
+        )
     traced = ours.trace(["the cat sat"])
     assert "block.0.attention" in traced and "block.1.attention" in traced
 
@@ -94,11 +117,24 @@ def test_a_run_of_it_writes_on_as_there(gpt2, tmp_path, wenmai_cli, monkeypatch)
     folder, theirs, known = gpt2
     monkeypatch.chdir(tmp_path)
     ran = wenmai_cli("import", str(folder), "--out", "run", "--json")
-    assert ran.status == 0 and json.loads(ran.out.splitlines()[-1]) == {"run": "run", "task": "generate", "rung": "gpt"}
-    model, tokens = wenmai.load("run"), torch.tensor(known("\nthe cat")["input_ids"])  # here a text opens as a line does
-    written = theirs.generate(tokens[None], max_new_tokens=8, do_sample=False, pad_token_id=0, eos_token_id=None)[0]
+    assert ran.status == 0 and json.loads(ran.out.splitlines()[-1]) == {
+        "run": "run",
+        "task": "generate",
+        "rung": "gpt",
+    }
+    model, tokens = (
+        wenmai.load("run"),
+        torch.tensor(known("\nthe cat")["input_ids"]),
+    )  # here a text opens as a line does
+    written = theirs.generate(
+        tokens[None], max_new_tokens=8, do_sample=False, pad_token_id=0, eos_token_id=None
+    )[0]
     assert model.generate("the cat", tokens=8, temperature=0) == known.decode(written[1:])
-    assert np.isclose(model.log_prob(" sat", after="the cat"), scored(theirs, known, "\nthe cat", " sat"), atol=1e-4)
+    assert np.isclose(
+        model.log_prob(" sat", after="the cat"),
+        scored(theirs, known, "\nthe cat", " sat"),
+        atol=1e-4,
+    )
 
 
 def scored(model, known, before: str, text: str) -> float:
@@ -111,7 +147,17 @@ def scored(model, known, before: str, text: str) -> float:
 def test_there_and_back(gpt2, tmp_path, wenmai_cli, monkeypatch):
     """A gpt that was trained here is loaded by transformers, says the same, and comes back the same."""
     monkeypatch.chdir(tmp_path)
-    model = LanguageModel("gpt", width=16, heads=2, layers=2, context=12, steps=3, tokenizer="bpe", vocabulary=300, dropout=0.0)
+    model = LanguageModel(
+        "gpt",
+        width=16,
+        heads=2,
+        layers=2,
+        context=12,
+        steps=3,
+        tokenizer="bpe",
+        vocabulary=300,
+        dropout=0.0,
+    )
     model.fit(TEXTS * 5).save("run")
     assert wenmai_cli("export", "run", "--format", "hf", "--out", "folder").status == 0
     theirs = transformers.AutoModelForCausalLM.from_pretrained("folder").eval()
@@ -123,17 +169,26 @@ def test_there_and_back(gpt2, tmp_path, wenmai_cli, monkeypatch):
         logits = theirs(torch.tensor(tokens[None], dtype=torch.int64)).logits[0, -1]
         expected, _ = model.model_.begin(torch.tensor(tokens[None]))
     assert torch.allclose(logits[allowed].log_softmax(-1), expected[0, allowed], atol=1e-4)
-    assert sorted(theirs.generation_config.suppress_tokens) == (~allowed).nonzero().flatten().tolist()
+    assert (
+        sorted(theirs.generation_config.suppress_tokens) == (~allowed).nonzero().flatten().tolist()
+    )
     again = hugging_face.imported(Path("folder"))
-    assert all(torch.equal(weight, model.model_.state_dict()[name]) for name, weight in again.model_.state_dict().items())
-    assert wenmai_cli("export", "run", "--format", "hf", "--out", "folder").status == 2  # it is there already
+    assert all(
+        torch.equal(weight, model.model_.state_dict()[name])
+        for name, weight in again.model_.state_dict().items()
+    )
+    assert (
+        wenmai_cli("export", "run", "--format", "hf", "--out", "folder").status == 2
+    )  # it is there already
 
 
 def test_starting_from_it(gpt2, tmp_path):
     folder, *_ = gpt2
     hugging_face.imported(folder).save(tmp_path / "run")
     texts, labels = ["the cat sat", "你好，世界"] * 12, ["en", "zh"] * 12
-    model = wenmai.Classifier("gpt", steps=60, validation=0.0).fit(texts, labels, start=tmp_path / "run")
+    model = wenmai.Classifier("gpt", steps=60, validation=0.0).fit(
+        texts, labels, start=tmp_path / "run"
+    )
     assert model.predict(texts[:2]).tolist() == ["en", "zh"]
 
 
@@ -150,7 +205,10 @@ def test_more_rows_than_tokens_and_several_files(tmp_path):
 def damaged(folder: Path, what: str) -> None:
     from safetensors.torch import load_file, save_file
 
-    config, weights = json.loads((folder / "config.json").read_text()), load_file(folder / "model.safetensors")
+    config, weights = (
+        json.loads((folder / "config.json").read_text()),
+        load_file(folder / "model.safetensors"),
+    )
     name = "transformer.h.1.mlp.c_fc.weight"
     if what == "missing":
         del weights[name]
@@ -195,7 +253,9 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("what", SENTENCES)
-def test_what_is_damaged_is_told_and_nothing_is_imported(what, gpt2, tmp_path, wenmai_cli, monkeypatch):
+def test_what_is_damaged_is_told_and_nothing_is_imported(
+    what, gpt2, tmp_path, wenmai_cli, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(gpt2[0], tmp_path / "copy")
     damaged(tmp_path / "copy", what)
@@ -206,10 +266,14 @@ def test_what_is_damaged_is_told_and_nothing_is_imported(what, gpt2, tmp_path, w
 
 
 def test_what_cannot_be_exported_is_told(tmp_path):
-    character = LanguageModel("gpt", width=8, heads=2, layers=1, context=4, steps=1, tokenizer="characters").fit(TEXTS * 3)
+    character = LanguageModel(
+        "gpt", width=8, heads=2, layers=1, context=4, steps=1, tokenizer="characters"
+    ).fit(TEXTS * 3)
     with pytest.raises(Mistake, match="tokenizer=bpe"):
         exporting.exported(character, tmp_path / "out")
-    rotary = LanguageModel("gpt", width=8, heads=2, layers=1, context=4, steps=1, tokenizer="bpe", positions="rotary")
+    rotary = LanguageModel(
+        "gpt", width=8, heads=2, layers=1, context=4, steps=1, tokenizer="bpe", positions="rotary"
+    )
     rotary.fit(TEXTS * 3)
     with pytest.raises(Mistake, match="positions=learned"):
         exporting.exported(rotary, tmp_path / "out")

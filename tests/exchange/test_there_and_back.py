@@ -7,7 +7,12 @@ from checkpoints import transformers
 
 import wenmai
 
-LINES = [f"the {a} {b} on the {c}." for a in ("cat", "dog", "bird") for b in ("sat", "slept", "ran") for c in ("mat", "road")]
+LINES = [
+    f"the {a} {b} on the {c}."
+    for a in ("cat", "dog", "bird")
+    for b in ("sat", "slept", "ran")
+    for c in ("mat", "road")
+]
 TEXTS = ["the cat sat on the mat.", "the dog ran", "bird on road", "你好, the Café 🙂"]
 ROWS = [line.strip(".").split() for line in LINES]
 
@@ -15,11 +20,19 @@ ROWS = [line.strip(".").split() for line in LINES]
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("there")
-    encoder = wenmai.Encoder("bert", width=16, heads=2, layers=2, steps=4, max_length=24, vocabulary=120, dropout=0.0)
-    encoder.fit("\n\n".join("\n".join(LINES[start : start + 3]) for start in range(0, 18, 3))).save(folder / "pretrained")
+    encoder = wenmai.Encoder(
+        "bert", width=16, heads=2, layers=2, steps=4, max_length=24, vocabulary=120, dropout=0.0
+    )
+    encoder.fit("\n\n".join("\n".join(LINES[start : start + 3]) for start in range(0, 18, 3))).save(
+        folder / "pretrained"
+    )
     start, same = folder / "pretrained", {"steps": 4, "validation": 0.0}
-    wenmai.Classifier("bert", **same).fit(LINES, ["a", "b", "c"] * 6, start=start).save(folder / "classify")
-    wenmai.Regressor("bert", **same).fit(LINES, np.arange(18.0), start=start).save(folder / "regress")
+    wenmai.Classifier("bert", **same).fit(LINES, ["a", "b", "c"] * 6, start=start).save(
+        folder / "classify"
+    )
+    wenmai.Regressor("bert", **same).fit(LINES, np.arange(18.0), start=start).save(
+        folder / "regress"
+    )
     tags = [["O", "B-ANIMAL", "I-ANIMAL"] + ["O"] * (len(row) - 3) for row in ROWS]
     wenmai.Tagger("bert", **same).fit(ROWS, tags, start=start).save(folder / "tag")
     return folder
@@ -28,20 +41,31 @@ def place(tmp_path_factory):
 @torch.no_grad()
 def there(folder, name: str):
     """What transformers makes of the texts."""
-    auto = {"pretrained": "PreTraining", "classify": "SequenceClassification", "regress": "SequenceClassification",
-            "tag": "TokenClassification"}[name]  # fmt: skip
+    auto = {
+        "pretrained": "PreTraining",
+        "classify": "SequenceClassification",
+        "regress": "SequenceClassification",
+        "tag": "TokenClassification",
+    }[name]
     model = getattr(transformers, f"AutoModelFor{auto}").from_pretrained(folder).eval()
     known = transformers.AutoTokenizer.from_pretrained(folder)
     if name == "tag":
         read = known(ROWS, is_split_into_words=True, padding=True, return_tensors="pt")
-        first = [[read.word_ids(row).index(word) for word in range(len(words))] for row, words in enumerate(ROWS)]
+        first = [
+            [read.word_ids(row).index(word) for word in range(len(words))]
+            for row, words in enumerate(ROWS)
+        ]
         logits = model(**read).logits.softmax(-1)
         return np.concatenate([logits[row, at].numpy() for row, at in enumerate(first)])
     read = known(TEXTS, padding=True, return_tensors="pt")
     if name == "pretrained":
         real = read["attention_mask"].bool()
         return model(**read).prediction_logits.softmax(-1)[real].numpy()
-    return model(**read).logits.softmax(-1).numpy() if name == "classify" else model(**read).logits[:, 0].numpy()
+    return (
+        model(**read).logits.softmax(-1).numpy()
+        if name == "classify"
+        else model(**read).logits[:, 0].numpy()
+    )
 
 
 @torch.no_grad()
@@ -71,8 +95,17 @@ def test_the_same_answers_there_and_back(name, place, tmp_path, wenmai_cli):
 
 
 def test_words_are_filled_in_the_same(place, tmp_path, wenmai_cli):
-    assert wenmai_cli("export", place / "pretrained", "--format", "hf", "--out", tmp_path / "folder").status == 0
+    assert (
+        wenmai_cli(
+            "export", place / "pretrained", "--format", "hf", "--out", tmp_path / "folder"
+        ).status
+        == 0
+    )
     assert wenmai_cli("import", tmp_path / "folder", "--out", tmp_path / "again").status == 0
-    known, again = (wenmai.load(folder).fill("the [MASK] sat on the [MASK].", 3) for folder in (place / "pretrained",
-                                                                                             tmp_path / "again"))  # fmt: skip
-    assert [[one["word"] for one in place] for place in known] == [[one["word"] for one in place] for place in again]
+    known, again = (
+        wenmai.load(folder).fill("the [MASK] sat on the [MASK].", 3)
+        for folder in (place / "pretrained", tmp_path / "again")
+    )
+    assert [[one["word"] for one in place] for place in known] == [
+        [one["word"] for one in place] for place in again
+    ]

@@ -13,7 +13,17 @@ from test_language_model import trained as language_model
 import wenmai
 from wenmai.data.files.corpus import Corpus
 from wenmai.errors import Mistake
-from wenmai.inspection import attention, embeddings, explained, filters, formula, gates, gradients, positions, surprise
+from wenmai.inspection import (
+    attention,
+    embeddings,
+    explained,
+    filters,
+    formula,
+    gates,
+    gradients,
+    positions,
+    surprise,
+)
 from wenmai.inspection.activations import seen, sigmoid
 from wenmai.inspection.inspecting import KINDS, Asked, inspect, there_is
 from wenmai.inspection.reading import Reading
@@ -36,13 +46,20 @@ def whole(panel) -> None:
     """Names for every number, and every number one."""
     assert isinstance(panel.title, Message) and isinstance(panel.caption, Message) and panel.caption
     if isinstance(panel, Matrix):
-        assert panel.values.shape == (*(len(names) for _, names in panel.choices), len(panel.rows), len(panel.columns))
+        assert panel.values.shape == (
+            *(len(names) for _, names in panel.choices),
+            len(panel.rows),
+            len(panel.columns),
+        )
     elif isinstance(panel, Tokens):
         assert panel.values.shape == (len(panel.series), len(panel.tokens))
     elif isinstance(panel, Curves):
         assert panel.values.shape == (len(panel.series), len(panel.x))
     elif isinstance(panel, Bars):
-        assert panel.values.shape == (len(panel.names),) and len(panel.details) in (0, len(panel.names))
+        assert panel.values.shape == (len(panel.names),) and len(panel.details) in (
+            0,
+            len(panel.names),
+        )
     elif isinstance(panel, Points):
         assert panel.places.shape == (len(panel.names), 2) and len(panel.groups) == len(panel.names)
     elif isinstance(panel, Table):
@@ -81,19 +98,30 @@ def test_a_sound_is_shown_as_it_is_read_and_its_letters_where_they_are_said(rung
     np.testing.assert_allclose(panels["spectrogram"].values, bands.T[::-1], **EXACT)
     assert panels["spectrogram"].columns[1] == f"{model.inputs_.source.step:.2f}"
     if target:
-        assert panels["alignment"].rows == ["a", "b"] and panels["alignment"].columns == panels["spectrogram"].columns
-        assert (panels["alignment"].values.sum(0) <= 1 + 1e-9).all() and (panels["alignment"].values.max(1) > 0).all()
+        assert (
+            panels["alignment"].rows == ["a", "b"]
+            and panels["alignment"].columns == panels["spectrogram"].columns
+        )
+        assert (panels["alignment"].values.sum(0) <= 1 + 1e-9).all() and (
+            panels["alignment"].values.max(1) > 0
+        ).all()
         assert [row[0] for row in panels["times"].rows] == ["ab"]
 
 
 # Attention
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [case for case in CASES if case[0] in LOOKING], ids=str)
+@pytest.mark.parametrize(
+    ("rung", "task", "kind"), [case for case in CASES if case[0] in LOOKING], ids=str
+)
 def test_attention_is_that_of_the_trace_and_adds_up_to_1(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), one_of(kind, task))
     parts = attention.maps_of(reading)
-    noted = {name: value for name, value in reading.notes.items() if name.endswith(("attention", "memory"))}
+    noted = {
+        name: value
+        for name, value in reading.notes.items()
+        if name.endswith(("attention", "memory"))
+    }
     assert sum(part.weights.shape[0] for part in parts) == len(noted)
     for part in parts:
         np.testing.assert_allclose(part.joined.sum(-1), 1.0, atol=1e-5)
@@ -117,9 +145,15 @@ def test_rollout_is_the_product_of_half_attention_and_half_what_came_in():
 def test_the_alignment_is_the_one_that_translate_gives(rung):
     estimator = fitted(rung, "translate", "sources")
     expected = estimator.answers(["ice"], alignment=True)[0]
-    panel = next(panel for panel in attention.panels(Reading(estimator, "ice")) if panel.name.endswith("alignment"))
+    panel = next(
+        panel
+        for panel in attention.panels(Reading(estimator, "ice"))
+        if panel.name.endswith("alignment")
+    )
     np.testing.assert_allclose(panel.values, expected["attention"], atol=1e-4)
-    assert list(panel.columns) == [*"ice", "<eos>"] and len(panel.rows) == len(expected["target_tokens"])
+    assert list(panel.columns) == [*"ice", "<eos>"] and len(panel.rows) == len(
+        expected["target_tokens"]
+    )
 
 
 def test_patches_lie_on_the_picture():
@@ -134,9 +168,13 @@ def test_patches_lie_on_the_picture():
 
 @pytest.mark.parametrize("cell", [name for name in CELLS if name != "relu"])
 def test_gates_and_states_are_those_of_the_formula(cell):
-    reading = Reading(fitted(cell, "classify", "texts", bidirectional=True, layers=2), "the drum is so very loud")
+    reading = Reading(
+        fitted(cell, "classify", "texts", bidirectional=True, layers=2), "the drum is so very loud"
+    )
     layers = gates.layers_of(reading)
-    assert [layer.name for layer in layers] == [f"{cell}.{level}{way}" for level in (0, 1) for way in ("", ".back")]
+    assert [layer.name for layer in layers] == [
+        f"{cell}.{level}{way}" for level in (0, 1) for way in ("", ".back")
+    ]
     for layer in layers:
         part = layer.parts
         h = part["state"] if not layer.back else part["state"][::-1]
@@ -145,44 +183,71 @@ def test_gates_and_states_are_those_of_the_formula(cell):
         if cell == "lstm":
             c = own["cell"]
             c_before = np.vstack([np.zeros_like(c[:1]), c[:-1]])
-            np.testing.assert_allclose(c, own["forget"] * c_before + own["input"] * own["update"], **EXACT)
+            np.testing.assert_allclose(
+                c, own["forget"] * c_before + own["input"] * own["update"], **EXACT
+            )
             np.testing.assert_allclose(h, own["output"] * np.tanh(c), **EXACT)
         elif cell == "gru":
-            np.testing.assert_allclose(h, own["update"] * before + (1 - own["update"]) * own["new"], **EXACT)
+            np.testing.assert_allclose(
+                h, own["update"] * before + (1 - own["update"]) * own["new"], **EXACT
+            )
         elif cell == "rnn-gated":
-            np.testing.assert_allclose(h, own["forget"] * before + own["input"] * own["update"], **EXACT)
+            np.testing.assert_allclose(
+                h, own["forget"] * before + own["input"] * own["update"], **EXACT
+            )
         elif cell == "rnn-coupled":
-            np.testing.assert_allclose(h, own["forget"] * before + (1 - own["forget"]) * own["update"], **EXACT)
+            np.testing.assert_allclose(
+                h, own["forget"] * before + (1 - own["forget"]) * own["update"], **EXACT
+            )
         elif cell == "rnn-residual":
             np.testing.assert_allclose(h, before + own["update"], **EXACT)
     names = [panel.name for panel in gates.panels(reading)]
-    assert f"states-{cell}-1-back" in names and (f"gates-{cell}-0" in names) == bool(CELLS[cell].gates)
+    assert f"states-{cell}-1-back" in names and (f"gates-{cell}-0" in names) == bool(
+        CELLS[cell].gates
+    )
 
 
 def test_a_unit_that_follows_quotes_is_found_by_its_correlation():
     generator = np.random.default_rng(0)
-    states, features = generator.normal(size=(30, 5)), generator.integers(0, 2, (2, 30)).astype(float)
+    states, features = (
+        generator.normal(size=(30, 5)),
+        generator.integers(0, 2, (2, 30)).astype(float),
+    )
     states[:, 3] = 0.9 * features[1] + 0.01 * states[:, 3]
     found = gates.correlations(states, features)
-    np.testing.assert_allclose(found[1], [np.corrcoef(features[1], states[:, unit])[0, 1] for unit in range(5)])
+    np.testing.assert_allclose(
+        found[1], [np.corrcoef(features[1], states[:, unit])[0, 1] for unit in range(5)]
+    )
     assert found[1].argmax() == 3 and not gates.correlations(states, np.ones((1, 30))).any()
     reading = Reading(fitted("lstm", "classify", "texts"), 'it is "very so" (a drum) so it is')
     quotes, brackets, *_ = gates.features_of(reading, reading.words)
     told = {word.name: number for word, number in zip(reading.words, quotes)}
-    assert told["very"] == 1 and [number for word, number in zip(reading.words, brackets) if word.name == "drum"] == [1]
+    assert told["very"] == 1 and [
+        number for word, number in zip(reading.words, brackets) if word.name == "drum"
+    ] == [1]
     assert [number for word, number in zip(reading.words, quotes) if word.name == "it"] == [0, 0]
 
 
 # What rungs without gradients say of themselves
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [case for case in WEIGHED if case[1] != "tag" and case[2] != "steps"], ids=str)
+@pytest.mark.parametrize(
+    ("rung", "task", "kind"),
+    [case for case in WEIGHED if case[1] != "tag" and case[2] != "steps"],
+    ids=str,
+)
 def test_features_times_weights_are_the_answer(rung, task, kind):
     estimator, value = fitted(rung, task, kind), one_of(kind, task)
     reading = Reading(estimator, value)
     told = explained.weighed(reading)
-    np.testing.assert_allclose(estimator.model_.answers_of(told.z[None].astype(np.float32))[0]
-                               if rung != "perceptron" else told.z, reading.outputs[0], atol=1e-4, rtol=1e-4)  # fmt: skip
+    np.testing.assert_allclose(
+        estimator.model_.answers_of(told.z[None].astype(np.float32))[0]
+        if rung != "perceptron"
+        else told.z,
+        reading.outputs[0],
+        atol=1e-4,
+        rtol=1e-4,
+    )
     bars = next(panel for panel in explained.panels(reading) if panel.name == "features")
     answered = 0 if task == "regress" else int(reading.chosen[0])
     column, sign = explained.sign_of(reading, answered)
@@ -190,8 +255,12 @@ def test_features_times_weights_are_the_answer(rung, task, kind):
         np.testing.assert_allclose(bars.values.sum(), sign * told.z[column], atol=1e-4)
     if kind == "texts":
         tokens = next(panel for panel in explained.panels(reading) if panel.name == "attribution")
-        np.testing.assert_allclose(tokens.values.sum() + sign * told.offsets[column], sign * told.z[column], atol=1e-4)
-        assert all(name in f"{value} bias" for name in bars.names)  # each is an n-gram of the text, though it was a hash
+        np.testing.assert_allclose(
+            tokens.values.sum() + sign * told.offsets[column], sign * told.z[column], atol=1e-4
+        )
+        assert all(
+            name in f"{value} bias" for name in bars.names
+        )  # each is an n-gram of the text, though it was a hash
 
 
 @pytest.mark.parametrize("rung", ["perceptron", "softmax"])
@@ -203,7 +272,10 @@ def test_so_are_templates_of_a_tag(rung):
         told = explained.weighed(reading, at)
         np.testing.assert_allclose(told.z, emissions[at], atol=1e-4)
         assert len(set(told.features)) == len(told.features)
-    assert "w-1=the" in explained.weighed(reading, 1).features and "w-1=^" in explained.weighed(reading, 0).features
+    assert (
+        "w-1=the" in explained.weighed(reading, 1).features
+        and "w-1=^" in explained.weighed(reading, 0).features
+    )
 
 
 @pytest.mark.parametrize("layout", ["fast", "small"])
@@ -213,10 +285,14 @@ def test_the_n_grams_that_matched_and_what_was_paid_are_log_p(layout, text):
     reading = Reading(model, text)
     steps = explained.matched_grams(reading)
     (scores,) = model.model_.token_scores([text.encode()])
-    np.testing.assert_allclose([step.total for step in steps], scores.log_probs[: len(steps)], atol=1e-4)
+    np.testing.assert_allclose(
+        [step.total for step in steps], scores.log_probs[: len(steps)], atol=1e-4
+    )
     assert all(len(step.paid) <= 2 and 1 <= step.length <= 3 for step in steps)
     other = Reading(language_model("ngram", layout="small" if layout == "fast" else "fast"), text)
-    assert [step.length for step in steps] == [step.length for step in explained.matched_grams(other)]
+    assert [step.length for step in steps] == [
+        step.length for step in explained.matched_grams(other)
+    ]
 
 
 def test_counts_of_n_grams_are_those_of_the_text():
@@ -231,10 +307,15 @@ def test_an_n_gram_classifier_adds_up():
     estimator = fitted("ngram", "classify", "texts")
     tokens, _ = explained.panels(Reading(estimator, "the drum is loud"))
     probable = np.sort(estimator.predict_proba(["the drum is loud"])[0])
-    model, answered = estimator.model_, int(estimator.predict_proba(["the drum is loud"])[0].argmax())
+    model, answered = (
+        estimator.model_,
+        int(estimator.predict_proba(["the drum is loud"])[0].argmax()),
+    )
     order = np.argsort(-estimator.predict_proba(["the drum is loud"])[0])
     prior = model.prior[answered] - model.prior[order[1]]
-    np.testing.assert_allclose(tokens.values.sum() + prior, np.log(probable[-1] / probable[-2]), atol=1e-3)
+    np.testing.assert_allclose(
+        tokens.values.sum() + prior, np.log(probable[-1] / probable[-2]), atol=1e-3
+    )
 
 
 def test_filters_add_up_to_the_answer():
@@ -245,7 +326,9 @@ def test_filters_add_up_to_the_answer():
     with torch.no_grad():
         strongest = reading.notes["cnn.0"][0].amax(0)
         z = head.output(strongest).double().numpy()
-    np.testing.assert_allclose(share.sum() + head.output.bias[answered].item(), z[answered], atol=1e-5)
+    np.testing.assert_allclose(
+        share.sum() + head.output.bias[answered].item(), z[answered], atol=1e-5
+    )
     np.testing.assert_allclose(z[answered] - np.log(np.exp(z).sum()), reading.support, atol=1e-5)
     (panel,) = filters.panels(reading)
     assert all(name in text for name in panel.names) and len(panel.names) == 8  # two widths of four
@@ -268,7 +351,9 @@ def test_of_a_translation_it_is_that_of_every_written_token():
     estimator = fitted("transformer", "translate", "sources")
     words, values = surprise.of_reading(Reading(estimator, "ice", "COLD"))
     assert [word.name for word in words] == [*"COLD", "</s>"]
-    np.testing.assert_allclose(-values[0].sum() * log(2), estimator.log_prob(["ice"], ["COLD"])[0], atol=1e-4)
+    np.testing.assert_allclose(
+        -values[0].sum() * log(2), estimator.log_prob(["ice"], ["COLD"])[0], atol=1e-4
+    )
 
 
 def test_runs_that_generate_stand_side_by_side():
@@ -292,7 +377,11 @@ def test_nearest_words_and_the_map_are_those_of_scikit_learn():
     at = known.of("drum")
     best = [other for other in np.argsort(-cosines[at], kind="stable") if other != at][:3]
     assert [found for found, _ in known.near(known.vectors[at], 3, [at])] == best
-    np.testing.assert_allclose([cosine for _, cosine in known.near(known.vectors[at], 3, [at])], cosines[at][best], atol=1e-5)
+    np.testing.assert_allclose(
+        [cosine for _, cosine in known.near(known.vectors[at], 3, [at])],
+        cosines[at][best],
+        atol=1e-5,
+    )
     ours, theirs = embeddings.pca(known.vectors), PCA(2).fit_transform(known.vectors)
     np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-4)
     a, b, c = (known.vectors[known.of(word)] for word in ("ice", "snow", "drum"))
@@ -305,20 +394,30 @@ def test_nearest_words_and_the_map_are_those_of_scikit_learn():
 
 
 def test_positions_are_the_matrix():
-    (matrix, products, distance) = positions.panels(Reading(fitted("transformer", "classify", "texts"), "the drum"))
+    (matrix, products, distance) = positions.panels(
+        Reading(fitted("transformer", "classify", "texts"), "the drum")
+    )
     assert matrix.values.shape == (2048, 512)
     t, i = 1234, 100
-    np.testing.assert_allclose(matrix.values[t, 2 * i], np.sin(t / 10_000 ** (2 * i / 512)), atol=2e-3)
-    np.testing.assert_allclose(matrix.values[t, 2 * i + 1], np.cos(t / 10_000 ** (2 * i / 512)), atol=2e-3)
+    np.testing.assert_allclose(
+        matrix.values[t, 2 * i], np.sin(t / 10_000 ** (2 * i / 512)), atol=2e-3
+    )
+    np.testing.assert_allclose(
+        matrix.values[t, 2 * i + 1], np.cos(t / 10_000 ** (2 * i / 512)), atol=2e-3
+    )
     assert np.allclose(np.diagonal(products.values), 1) and np.isclose(distance.values[0, 0], 1)
     learned = fitted("gpt", "classify", "texts")
     (matrix, *_) = positions.panels(Reading(learned, "the drum"))
-    np.testing.assert_array_equal(matrix.values, learned.model_.body.position.table.detach().numpy()[:, :512])
+    np.testing.assert_array_equal(
+        matrix.values, learned.model_.body.position.table.detach().numpy()[:, :512]
+    )
     turned = fitted("gpt", "classify", "texts", positions="rotary")
     (matrix, products, _) = positions.panels(Reading(turned, "the drum"))
     half = matrix.values.shape[1] // 2
     angles = 10_000.0 ** (-np.arange(half) / half)
-    np.testing.assert_allclose(products.values[3, 10], np.cos(7 * angles).mean(), atol=1e-5)  # hangs on the distance alone
+    np.testing.assert_allclose(
+        products.values[3, 10], np.cos(7 * angles).mean(), atol=1e-5
+    )  # hangs on the distance alone
     assert not positions.panels(Reading(fitted("lstm", "classify", "texts"), "the drum"))
 
 
@@ -342,23 +441,36 @@ def test_one_picture_of_every_cell():
     panel = gradients.of_cells((5, 20))
     assert len(panel.series) == 2 * (len(CELLS) + 1) and panel.values.shape == (16, 20)
     share = dict(zip(panel.series, panel.values))
-    assert np.allclose(panel.values[:, 0], 1) and np.isnan(share["rnn, 5"][5:]).all() and np.isfinite(share["rnn, 20"]).all()
+    assert (
+        np.allclose(panel.values[:, 0], 1)
+        and np.isnan(share["rnn, 5"][5:]).all()
+        and np.isfinite(share["rnn, 20"]).all()
+    )
     assert share["rnn, 20"][19] < share["lstm, 20"][19] < share["rnn-residual, 20"][19] * 10
 
 
 def test_activations_show_what_the_model_saw():
     reading = Reading(fitted("lstm", "classify", "texts"), "the drum is loud")
     values = seen(reading)
-    assert values["sigmoid"].size == 3 * 4 * 8 and values["tanh"].size == 4 * 8  # gates × words × units
+    assert (
+        values["sigmoid"].size == 3 * 4 * 8 and values["tanh"].size == 4 * 8
+    )  # gates × words × units
     gate = gates.layers_of(reading)[0].parts["input"]
     np.testing.assert_allclose(sigmoid(values["sigmoid"][:32]).reshape(4, 8), gate, atol=1e-5)
     panels = {panel.name: panel for panel in KINDS["activations"][0](reading, Asked())}
-    assert set(panels) == {f"activation-{name}" for name in ("step", "sigmoid", "tanh", "relu", "gelu", "softmax")}
+    assert set(panels) == {
+        f"activation-{name}" for name in ("step", "sigmoid", "tanh", "relu", "gelu", "softmax")
+    }
     function, slope, shares = panels["activation-sigmoid"].values
     np.testing.assert_allclose(slope, function * (1 - function), atol=1e-6)
     assert np.isclose(shares.sum(), 1) and np.isnan(panels["activation-gelu"].values[2]).all()
-    curve = Reading(wenmai.Regressor("logistic", L=2.0, k=3.0, z0=0.5).fit([[0.0], [1.0]] * 6, [0.5, 1.5] * 6), np.array([0.5]))
-    panel = {panel.name: panel for panel in KINDS["activations"][0](curve, Asked())}["activation-sigmoid"]
+    curve = Reading(
+        wenmai.Regressor("logistic", L=2.0, k=3.0, z0=0.5).fit([[0.0], [1.0]] * 6, [0.5, 1.5] * 6),
+        np.array([0.5]),
+    )
+    panel = {panel.name: panel for panel in KINDS["activations"][0](curve, Asked())}[
+        "activation-sigmoid"
+    ]
     z = np.array(panel.x)
     np.testing.assert_allclose(panel.values[0], 2 / (1 + np.exp(-3 * (z - 0.5))), atol=1e-2)
 
@@ -366,10 +478,15 @@ def test_activations_show_what_the_model_saw():
 # Formulas
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [
-    ("transformer", "classify", "texts"), ("gpt", "classify", "texts"), ("bert", "classify", "texts"),
-    ("transformer", "translate", "sources"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rung", "task", "kind"),
+    [
+        ("transformer", "classify", "texts"),
+        ("gpt", "classify", "texts"),
+        ("bert", "classify", "texts"),
+        ("transformer", "translate", "sources"),
+    ],
+)
 def test_a_square_of_the_map_is_opened_up(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), one_of(kind, task))
     part = attention.maps_of(reading)[0]
@@ -378,9 +495,13 @@ def test_a_square_of_the_map_is_opened_up(rung, task, kind):
     layer, head, row, column = formula.brightest(part)
     q, k = score.values["q"], score.values["k"]
     np.testing.assert_allclose(score.values["s"], float(np.dot(q, k)) / np.sqrt(len(q)), rtol=1e-6)
-    np.testing.assert_allclose(softmax.values["e^s"] / softmax.values["Σ"], part.weights[layer, head, row], atol=1e-5)
+    np.testing.assert_allclose(
+        softmax.values["e^s"] / softmax.values["Σ"], part.weights[layer, head, row], atol=1e-5
+    )
     assert softmax.values["a"] == pytest.approx(part.weights[layer, head, row, column])
-    context = [value for name, value in reading.passed(".heads").items() if "block" in name][layer][0][0, head, row]
+    context = [value for name, value in reading.passed(".heads").items() if "block" in name][layer][
+        0
+    ][0, head, row]
     np.testing.assert_allclose(mixed.values["c"], context, atol=1e-4)
     for step in panel.steps:
         file, line, text = step.source.split(":", 2)
@@ -391,13 +512,19 @@ def test_a_square_of_the_map_is_opened_up(rung, task, kind):
 def test_a_step_of_a_cell_is_opened_up_and_a_cell_can_be_chosen():
     (panel,) = formula.panels(Reading(fitted("lstm", "classify", "texts"), "the drum is loud"))
     values = panel.steps[0].values
-    assert values["c"] == pytest.approx(values["f"] * values["c₋₁"] + values["i"] * values["u"], abs=1e-5)
+    assert values["c"] == pytest.approx(
+        values["f"] * values["c₋₁"] + values["i"] * values["u"], abs=1e-5
+    )
     assert values["h"] == pytest.approx(values["o"] * np.tanh(values["c"]), abs=1e-5)
     assert "c = f * state[1]" in panel.steps[0].source
     reading = Reading(fitted("transformer", "classify", "texts"), "the drum is loud")
     (panel,) = formula.panels(reading, "2,1,3,2")
-    assert panel.steps[1].values["a"] == pytest.approx(attention.maps_of(reading)[0].weights[1, 0, 2, 1])
-    with pytest.raises(Mistake, match="expected layer,head,row,column from 1 on, at the most 2,2,4,4"):
+    assert panel.steps[1].values["a"] == pytest.approx(
+        attention.maps_of(reading)[0].weights[1, 0, 2, 1]
+    )
+    with pytest.raises(
+        Mistake, match="expected layer,head,row,column from 1 on, at the most 2,2,4,4"
+    ):
         formula.panels(reading, "3,1,1,1")
 
 
@@ -405,18 +532,24 @@ def test_a_step_of_a_cell_is_opened_up_and_a_cell_can_be_chosen():
 
 
 def test_a_rung_that_has_none_says_what_it_has():
-    with pytest.raises(Mistake, match="ngram has no attention to show of this; it has attribution, surprise"):
+    with pytest.raises(
+        Mistake, match="ngram has no attention to show of this; it has attribution, surprise"
+    ):
         inspect(language_model("ngram"), "the cat", "attention")
     with pytest.raises(Mistake, match='unknown panel "atention"; did you mean attention'):
         inspect(fitted("lstm", "classify", "texts"), "the drum", "atention")
-    assert "gates" in there_is(Reading(fitted("gru", "classify", "texts"), "the drum"), Asked(show=("attention",)))
+    assert "gates" in there_is(
+        Reading(fitted("gru", "classify", "texts"), "the drum"), Asked(show=("attention",))
+    )
 
 
 def test_a_text_longer_than_the_model_is_cut_and_said():
     small = {"max_length": 4, "tokenizer": "words", "steps": 1, "width": 8, "heads": 2}
     short = wenmai.Classifier("transformer", **small).fit(["a b c", "d e f"] * 9, ["x", "y"] * 9)
     found = inspect(short, "a b c d e f a b", "attention")
-    assert [str(note) for note in found.notes] == ["the text has 8 tokens, of which the network reads the first 4"]
+    assert [str(note) for note in found.notes] == [
+        "the text has 8 tokens, of which the network reads the first 4"
+    ]
     assert list(found.panels[0].columns) == ["a", "b", "c", "d"]
     model = language_model("gpt", context=8)
     found = inspect(model, "the cat sat on the mat and the dog", "attention")

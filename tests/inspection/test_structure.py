@@ -24,7 +24,9 @@ COUNT = re.compile(r"^([\d,]+) weights?$", re.M)
 
 
 def counted(diagram) -> int:
-    return sum(int(found.replace(",", "")) for box in diagram.boxes for found in COUNT.findall(box.detail))
+    return sum(
+        int(found.replace(",", "")) for box in diagram.boxes for found in COUNT.findall(box.detail)
+    )
 
 
 @pytest.fixture
@@ -55,7 +57,11 @@ def test_every_weight_is_counted_once(drawn, rung, task):
         assert counted(diagram) == model.parameters_count() > 0
     linked = {arrow.start for arrow in diagram.arrows}
     ends = {box.name for box in diagram.boxes if box.kind == "output"}
-    lonely = {box.name for box in diagram.boxes if box.name not in linked | ends and box.kind in ("input", "state")}
+    lonely = {
+        box.name
+        for box in diagram.boxes
+        if box.name not in linked | ends and box.kind in ("input", "state")
+    }
     assert not lonely, "what is read goes somewhere"
     assert mermaid(diagram).count("-->") == len(diagram.arrows)
 
@@ -77,7 +83,11 @@ def test_recurrent_layers_are_unrolled_over_time(drawn, layers, both):
     assert len(body.layers) == layers and body.ways == 1 + both
     states = [box for box in diagram.boxes if box.kind == "state"]
     assert len(states) == 3 * layers * (body.ways + both)  # h₁, h₂, hₙ, and both joined
-    side = [arrow for arrow in diagram.arrows if place(diagram, arrow.start).y == place(diagram, arrow.end).y]
+    side = [
+        arrow
+        for arrow in diagram.arrows
+        if place(diagram, arrow.start).y == place(diagram, arrow.end).y
+    ]
     ways = [np.sign(place(diagram, arrow.end).x - place(diagram, arrow.start).x) for arrow in side]
     assert ways.count(1) == 3 * layers and ways.count(-1) == 3 * layers * both
     assert sum(box.label.startswith("gru") for box in diagram.boxes) == layers * body.ways
@@ -92,9 +102,16 @@ def test_the_first_block_is_opened_and_the_others_are_not(drawn, layers):
     diagram, model = drawn("bert", "classify", layers=layers)
     (body,) = (module for module in model.modules() if isinstance(module, Transformer))
     labels = [box.label for box in diagram.boxes]
-    assert labels.count("Self-attention") == 1 and labels.count("Add & norm") == 2 and len(body.blocks) == layers
+    assert (
+        labels.count("Self-attention") == 1
+        and labels.count("Add & norm") == 2
+        and len(body.blocks) == layers
+    )
     closed = [label for label in labels if "like the first" in label]
-    assert closed == {1: [], 2: ["Block 2, like the first"], 9: ["Blocks 2 to 9, like the first"]}[layers]
+    assert (
+        closed
+        == {1: [], 2: ["Block 2, like the first"], 9: ["Blocks 2 to 9, like the first"]}[layers]
+    )
 
 
 @pytest.mark.parametrize("rung", ["seq2seq", "attention", "transformer"])
@@ -136,8 +153,11 @@ def test_a_run_draws_itself(rung):
     options = {"epochs": 1} if rung != "ngram" else {}
     estimator = wenmai.Classifier(rung, **options).fit(texts, labels)
     diagram = structure.of_run(estimator)
-    found = counted(diagram) or sum(int(box.detail.partition(" n-grams")[0].replace(",", "")) for box in diagram.boxes
-                                    if " n-grams" in box.detail)  # fmt: skip
+    found = counted(diagram) or sum(
+        int(box.detail.partition(" n-grams")[0].replace(",", ""))
+        for box in diagram.boxes
+        if " n-grams" in box.detail
+    )
     assert found == estimator.model_.parameters_count()
 
 
@@ -150,8 +170,12 @@ def test_draw_writes_svg_png_and_mermaid(wenmai_cli, tmp_path, monkeypatch):
         ran = wenmai_cli("draw", "gru", "--set", "bidirectional=true", "--out", name)
         assert ran.status == 0 and "written to" in ran.err
     svg = ET.fromstring((tmp_path / "gru.svg").read_text("utf-8"))
-    said = "\n".join("".join(one.itertext()) for one in svg.iter("{http://www.w3.org/2000/svg}text"))
-    assert all(words in said for words in ("gru →", "gru ←", "softmax", "Embedding", "74,496 weights"))
+    said = "\n".join(
+        "".join(one.itertext()) for one in svg.iter("{http://www.w3.org/2000/svg}text")
+    )
+    assert all(
+        words in said for words in ("gru →", "gru ←", "softmax", "Embedding", "74,496 weights")
+    )
     assert (tmp_path / "gru.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "gru.mmd").read_text("utf-8").startswith("flowchart BT")
 
@@ -162,28 +186,35 @@ def test_draw_shows_text_and_json_and_takes_data(wenmai_cli, tmp_path, monkeypat
     assert ran.status == 0 and "99,328 weights" in ran.out and "Drawn for example rows" in ran.out
     ran = wenmai_cli("draw", "lstm", "--format", "svg")
     assert ran.out.startswith("<svg ")
-    (tmp_path / "reviews.csv").write_text("text,label\n" + "a truly good film,pos\nbad and dull,neg\n" * 10)
+    (tmp_path / "reviews.csv").write_text(
+        "text,label\n" + "a truly good film,pos\nbad and dull,neg\n" * 10
+    )
     ran = wenmai_cli("draw", "lstm", "--data", "reviews.csv", "--json")
     boxes = json.loads(ran.out.splitlines()[-1])["boxes"]
     assert any(box["detail"].startswith("21 × 64") for box in boxes)  # letters, and special tokens
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (["grru"], 'unknown rung "grru"; did you mean gru?'),
-    (["gru", "--task", "translate"], "the rung gru does not do translate"),
-    (["gru", "--task", "tranlate"], "unknown task"),
-    (["gru", "--format", "jpg"], 'unknown format "jpg"'),
-    (["gru", "--out", "gru.jpg"], "ends neither in .svg"),
-    (["gru", "--format", "png"], "a picture is no text"),
-    (["gru", "--set", "hiden=3"], "hidden"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["grru"], 'unknown rung "grru"; did you mean gru?'),
+        (["gru", "--task", "translate"], "the rung gru does not do translate"),
+        (["gru", "--task", "tranlate"], "unknown task"),
+        (["gru", "--format", "jpg"], 'unknown format "jpg"'),
+        (["gru", "--out", "gru.jpg"], "ends neither in .svg"),
+        (["gru", "--format", "png"], "a picture is no text"),
+        (["gru", "--set", "hiden=3"], "hidden"),
+    ],
+)
 def test_draw_answers_mistakes(wenmai_cli, arguments, said):
     ran = wenmai_cli("draw", *arguments)
     assert ran.status == 2 and said in ran.err and ran.err.count("\n") == 1
 
 
 def test_draw_takes_a_run_and_nothing_that_it_has_settled(wenmai_cli, tmp_path):
-    wenmai.Classifier("softmax", epochs=1).fit(["a b", "c d"] * 6, ["x", "y"] * 6).save(tmp_path / "run")
+    wenmai.Classifier("softmax", epochs=1).fit(["a b", "c d"] * 6, ["x", "y"] * 6).save(
+        tmp_path / "run"
+    )
     ran = wenmai_cli("draw", tmp_path / "run")
     assert ran.status == 0 and "z = Wx + b" in ran.out and "weights" in ran.out
     with_data = wenmai_cli("draw", tmp_path / "run", "--set", "hidden=3")

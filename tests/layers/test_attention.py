@@ -26,8 +26,14 @@ def both():
     with torch.no_grad():
         for parameter in theirs.parameters():
             parameter.copy_(torch.randn(parameter.shape) * 0.3)
-        ours.query_key_value.weight.copy_(theirs.in_proj_weight), ours.query_key_value.bias.copy_(theirs.in_proj_bias)
-        ours.output.weight.copy_(theirs.out_proj.weight), ours.output.bias.copy_(theirs.out_proj.bias)
+        (
+            ours.query_key_value.weight.copy_(theirs.in_proj_weight),
+            ours.query_key_value.bias.copy_(theirs.in_proj_bias),
+        )
+        (
+            ours.output.weight.copy_(theirs.out_proj.weight),
+            ours.output.bias.copy_(theirs.out_proj.bias),
+        )
     return ours, theirs
 
 
@@ -75,14 +81,20 @@ def test_padding_is_never_looked_at():
     weights = trace["attention"]  # (B, A, T, S)
     assert not weights[(~mask)[:, None, None, :].expand_as(weights)].any()
     torch.testing.assert_close(weights.sum(-1), torch.ones(3, A, 6))
-    torch.testing.assert_close(ours(torch.where(mask[..., None], x, 99.0), see_real(mask))[mask], y[mask], **CLOSE)
+    torch.testing.assert_close(
+        ours(torch.where(mask[..., None], x, 99.0), see_real(mask))[mask], y[mask], **CLOSE
+    )
 
 
 def test_who_may_look_where():
     mask = torch.tensor([[True, True, False], [False, False, False]])
     assert see_real(mask).shape == (2, 1, 1, 3)
     assert see_real(mask)[:, 0, 0].tolist() == [[True, True, False], [True, False, False]]
-    assert see_past(3)[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+    assert see_past(3)[0, 0].tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
 
 
 @pytest.mark.parametrize("width", [8, 7])
@@ -104,25 +116,36 @@ def test_learned_positions_are_added():
 
 
 def test_rotary_keeps_norms_and_sees_distance_only():
-    q, k = torch.randn(2, 1, 1, 1, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    q, k = torch.randn(
+        2, 1, 1, 1, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
     for start in (0, 1, 7, 100):
         torch.testing.assert_close(rotate(q, start).norm(), q.norm())
     product = {}
     for at, distance in ((0, 0), (5, 0), (50, 0), (0, 3), (5, 3), (50, 3)):
         product[at, distance] = (rotate(q, at + distance) * rotate(k, at)).sum().item()
-    assert product[0, 0] == pytest.approx(product[5, 0]) == pytest.approx(product[50, 0]) == pytest.approx((q * k).sum().item())
+    assert (
+        product[0, 0]
+        == pytest.approx(product[5, 0])
+        == pytest.approx(product[50, 0])
+        == pytest.approx((q * k).sum().item())
+    )
     assert product[0, 3] == pytest.approx(product[5, 3]) == pytest.approx(product[50, 3])
     assert abs(product[0, 3] - product[0, 0]) > 1e-3
     torch.testing.assert_close(rotate(q, 0), q)
 
 
 def test_rotary_turns_every_position_by_its_own_angle():
-    x = torch.randn(2, 3, 5, 7, generator=torch.Generator().manual_seed(0))  # an odd width: its last number stays
+    x = torch.randn(
+        2, 3, 5, 7, generator=torch.Generator().manual_seed(0)
+    )  # an odd width: its last number stays
     turned = rotate(x)
     for t in range(5):
         torch.testing.assert_close(turned[:, :, t : t + 1], rotate(x[:, :, t : t + 1], start=t))
         a, b, angle = x[0, 0, t, 1], x[0, 0, t, 4], t * 10_000 ** (-1 / 3)
-        assert turned[0, 0, t, 1].item() == pytest.approx((a * math.cos(angle) - b * math.sin(angle)).item(), abs=1e-5)
+        assert turned[0, 0, t, 1].item() == pytest.approx(
+            (a * math.cos(angle) - b * math.sin(angle)).item(), abs=1e-5
+        )
     torch.testing.assert_close(turned[..., 6], x[..., 6])
 
 

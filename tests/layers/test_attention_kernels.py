@@ -33,10 +33,14 @@ def test_windows_of_a_text_have_one_shape_and_rows_do_not():
     written = LanguageModel("gpt", context=4, **size).fit(["a b c d e"] * 9).model_
     read = Classifier("transformer", **size).fit(["a b", "c"] * 4, ["x", "y"] * 4).model_
     for network, expected in ((written, True), (read, False)):
-        assert {layer.one_shape for layer in network.modules() if isinstance(layer, MultiHeadAttention)} == {expected}
+        assert {
+            layer.one_shape for layer in network.modules() if isinstance(layer, MultiHeadAttention)
+        } == {expected}
 
 
 def test_importing_throws_no_switch():
-    code = ("import torch; before = torch.backends.cuda.cudnn_sdp_enabled(); import wenmai.catalog, wenmai.training.loop; "
-            "assert torch.backends.cuda.cudnn_sdp_enabled() == before")  # fmt: skip
+    code = (
+        "import torch; before = torch.backends.cuda.cudnn_sdp_enabled(); import wenmai.catalog, wenmai.training.loop; "
+        "assert torch.backends.cuda.cudnn_sdp_enabled() == before"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -14,7 +14,12 @@ from wenmai.layers.cross_attention import CrossAttention
 from wenmai.layers.transformer import Block
 
 WIDTH, HEADS, STEPS, READ = 24, 4, 5, 7
-SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"activation": "relu", "prenorm": False, "rotary": True}]
+SHAPES = [
+    {},
+    {"prenorm": False},
+    {"rotary": True},
+    {"activation": "relu", "prenorm": False, "rotary": True},
+]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8, 9, 30])
@@ -22,8 +27,18 @@ SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"activation": "relu", "pren
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape):
     torch.manual_seed(rows)
-    blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True, **shape,
-                                 cross=CrossAttention(WIDTH, WIDTH, HEADS) if across else None) for _ in range(3))  # fmt: skip
+    blocks = nn.ModuleList(
+        Block(
+            WIDTH,
+            HEADS,
+            40,
+            0.0,
+            causal=True,
+            **shape,
+            cross=CrossAttention(WIDTH, WIDTH, HEADS) if across else None,
+        )
+        for _ in range(3)
+    )
     for weight in blocks.parameters():
         nn.init.normal_(weight, std=0.3)
     x, memory = torch.randn(rows, STEPS, WIDTH), torch.randn(rows, READ, WIDTH)
@@ -50,7 +65,11 @@ def test_only_where_nothing_else_is_asked_for():
     assert not one_token(x, None)  # a gradient is
     with torch.no_grad():
         assert one_token(x, None)
-        assert not one_token(x, SimpleNamespace()) and not one_token(x.expand(2, 3, 4), None) and not one_token(x.half(), None)
+        assert (
+            not one_token(x, SimpleNamespace())
+            and not one_token(x.expand(2, 3, 4), None)
+            and not one_token(x.half(), None)
+        )
 
 
 @pytest.mark.parametrize("rows", [3, 10])
@@ -76,10 +95,14 @@ def test_rows_that_go_on_from_others_leave_them_where_they_are(rows):
             moved, stays = moved.take(order), stays.moved(order)
             assert moved.kept is states[-1][0].kept and stays.kept is not states[-1][1].kept
         for one, other in states:
-            torch.testing.assert_close(one.in_order().kept[..., : one.length, :], other.kept[..., : one.length, :])
+            torch.testing.assert_close(
+                one.in_order().kept[..., : one.length, :], other.kept[..., : one.length, :]
+            )
             torch.testing.assert_close(read(one, x)[0], read(other, x)[0])
             some = torch.tensor([rows - 1, 0])
-            torch.testing.assert_close(read(one.take(some), x[:2])[0], read(other.take(some), x[:2])[0])
+            torch.testing.assert_close(
+                read(one.take(some), x[:2])[0], read(other.take(some), x[:2])[0]
+            )
 
 
 @pytest.mark.parametrize("rows", [7, 40])
@@ -94,8 +117,12 @@ def test_fewer_rows_stay_in_the_room_until_it_is_far_too_large(rows):
             found, wanted = found.take(order), wanted.moved(order)
             x = torch.randn(left, 1, WIDTH)
             found, wanted = found.grown(1), wanted.grown(1)
-            torch.testing.assert_close(found.steps.step(x, found), wanted.steps.step(x, wanted), rtol=1e-4, atol=1e-5)
-            torch.testing.assert_close(found.in_order().kept[..., : found.length, :], wanted.kept[..., : found.length, :])
+            torch.testing.assert_close(
+                found.steps.step(x, found), wanted.steps.step(x, wanted), rtol=1e-4, atol=1e-5
+            )
+            torch.testing.assert_close(
+                found.in_order().kept[..., : found.length, :], wanted.kept[..., : found.length, :]
+            )
             rooms.add(found.kept.data_ptr())
         assert len(rooms) <= 3 and found.kept.shape[2] < rows
 
@@ -115,7 +142,9 @@ def test_a_state_that_was_put_away_reads_on():
         for level, block in enumerate(blocks):
             found = block(found, None, past=slow.layer(level, 1))
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
-        torch.testing.assert_close(slow.kept[..., :2, :], after.kept[..., :2, :], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            slow.kept[..., :2, :], after.kept[..., :2, :], rtol=1e-4, atol=1e-5
+        )
 
 
 def test_rows_may_change_before_anything_was_read():

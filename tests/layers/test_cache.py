@@ -46,7 +46,9 @@ class Rows:
         self.state = join([body(text[None], None, body.cache(1, ROOM))[2] for text in self.texts])
 
     def drawn(self, *shape: int) -> torch.Tensor:
-        return torch.randn(*shape, WIDTH, generator=self.chance).to(next(self.body.parameters()).dtype)
+        return torch.randn(*shape, WIDTH, generator=self.chance).to(
+            next(self.body.parameters()).dtype
+        )
 
     def read(self, more: int = 1) -> None:
         """So many tokens more in every row; each is what it would be alone."""
@@ -61,7 +63,10 @@ class Rows:
             torch.testing.assert_close(y[row], self.body(text[None], None)[0][0, -more:], **close)
 
     def take(self, *rows: int) -> None:
-        self.state, self.texts = take(self.state, torch.tensor(rows)), [self.texts[row] for row in rows]
+        self.state, self.texts = (
+            take(self.state, torch.tensor(rows)),
+            [self.texts[row] for row in rows],
+        )
 
     def join(self, other: "Rows") -> None:
         self.state, self.texts = join([self.state, other.state]), [*self.texts, *other.texts]
@@ -73,7 +78,11 @@ class Rows:
 @torch.no_grad()
 def test_together_as_each_alone(positions, way, repeated):
     rows = Rows(transformer(positions, way), way, LENGTHS * repeated)
-    assert (len(rows.texts) > FEW) == (repeated > 1) and not rows.state.aligned and rows.state.length == 7
+    assert (
+        (len(rows.texts) > FEW) == (repeated > 1)
+        and not rows.state.aligned
+        and rows.state.length == 7
+    )
     assert (rows.state.steps is None) == (way == "bfloat16")
     for _ in range(6):
         rows.read()
@@ -117,7 +126,9 @@ def test_rows_that_change_before_several_tokens_are_read():
     rows.take(2, 0, 0)
     for more in (1, 2, 1):
         rows.read(more)
-    fresh = transformer("learned").cache(3, ROOM).take(torch.tensor([2, 0, 0]))  # nothing was read yet, but by the blocks
+    fresh = (
+        transformer("learned").cache(3, ROOM).take(torch.tensor([2, 0, 0]))
+    )  # nothing was read yet, but by the blocks
     rows.state, rows.texts = fresh, [torch.zeros(0, WIDTH)] * 3
     for more in (2, 1, 1):
         rows.read(more)

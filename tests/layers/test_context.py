@@ -29,7 +29,9 @@ def by_hand(layer, score, q, k):
         return q @ k / math.sqrt(K)
     if score == "general":
         return q @ layer.project.weight.T @ k
-    hidden = torch.tanh(layer.project_query.weight @ q + layer.project_query.bias + layer.project_key.weight @ k)
+    hidden = torch.tanh(
+        layer.project_query.weight @ q + layer.project_query.bias + layer.project_key.weight @ k
+    )
     return layer.weigh.weight[0] @ hidden
 
 
@@ -45,7 +47,9 @@ def test_it_is_the_formula(score, traced):
         for t in range(T):
             scores = torch.stack([by_hand(layer, score, q[row, t], k[row, s]) for s in range(real)])
             weights = scores.exp() / scores.exp().sum()
-            torch.testing.assert_close(found[row, t], (weights[:, None] * v[row, :real]).sum(0), **CLOSE)
+            torch.testing.assert_close(
+                found[row, t], (weights[:, None] * v[row, :real]).sum(0), **CLOSE
+            )
             if traced:
                 kept = trace["context.attention"][row, 0, t]
                 torch.testing.assert_close(kept[:real], weights, **CLOSE)
@@ -64,11 +68,16 @@ def test_it_is_torchs_attention():
     """dot and scaled are what nn.MultiheadAttention computes with one head and the identity for weights."""
     theirs = nn.MultiheadAttention(D, 1, bias=False, batch_first=True)
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.eye(D).repeat(3, 1)), theirs.out_proj.weight.copy_(torch.eye(D))
+        (
+            theirs.in_proj_weight.copy_(torch.eye(D).repeat(3, 1)),
+            theirs.out_proj.weight.copy_(torch.eye(D)),
+        )
     q, k, _, allowed = parts()
     wanted, _ = theirs(q, k, k, key_padding_mask=~allowed[:, 0])
     torch.testing.assert_close(Context(D, K, "scaled")(q, k, k, allowed), wanted, **CLOSE)
-    torch.testing.assert_close(Context(D, K, "dot")(q / math.sqrt(D), k, k, allowed), wanted, **CLOSE)
+    torch.testing.assert_close(
+        Context(D, K, "dot")(q / math.sqrt(D), k, k, allowed), wanted, **CLOSE
+    )
 
 
 def test_additive_scores_in_pieces_are_the_same(monkeypatch):
@@ -78,6 +87,8 @@ def test_additive_scores_in_pieces_are_the_same(monkeypatch):
     for most in (1 << 22, 1):
         monkeypatch.setattr(module, "TABLE", most)
         context = layer(q, layer.keys(k), v, allowed)
-        found.append([context, *torch.autograd.grad(context.square().sum(), list(layer.parameters()))])
+        found.append(
+            [context, *torch.autograd.grad(context.square().sum(), list(layer.parameters()))]
+        )
     for whole, pieces in zip(*found):
         torch.testing.assert_close(whole, pieces, **CLOSE)

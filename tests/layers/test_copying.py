@@ -20,7 +20,9 @@ def looking():
     """Two texts: of 3 tokens with 2 words of its own, 3 again, and of 1 token that is known; 2 steps each."""
     weights = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.9, 0.0]], [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]])
     gate = torch.tensor([0.0, -2.0, 1.0, 30.0]).view(2, 2, 1)
-    pointed = Pointed(torch.randn(2, 2, 3, generator=torch.Generator().manual_seed(1)), weights, gate)
+    pointed = Pointed(
+        torch.randn(2, 2, 3, generator=torch.Generator().manual_seed(1)), weights, gate
+    )
     return pointed, torch.tensor([[5, 6, 5], [4, 0, 0]])
 
 
@@ -52,7 +54,11 @@ def test_the_loss_is_that_of_the_outputs_and_smooths_what_is_said():
     (pointed, numbers), wanted = looking(), target()
     batch = Batch(numbers, numbers >= 0, wanted, wanted >= 0, copies=numbers)
     made = head(smoothing=0.2)
-    each = made.outputs(pointed, Copies.of(numbers, 5)).gather(2, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    each = (
+        made.outputs(pointed, Copies.of(numbers, 5))
+        .gather(2, wanted.clamp(min=0).unsqueeze(-1))
+        .squeeze(-1)
+    )
     right = -(each * (wanted >= 0)).sum()
     _, _, total, count = made.eval().losses(pointed, None, batch)[0]
     torch.testing.assert_close(total, right)
@@ -60,7 +66,9 @@ def test_the_loss_is_that_of_the_outputs_and_smooths_what_is_said():
     scores = scores_of(pointed.y, made.head.output.weight, made.head.bias(), 1)
     log_p = scores.log_softmax(-1)[..., [0, 2, 3, 4]]  # <s> is never said
     even = -(log_p.mean(-1) * (wanted >= 0)).sum()
-    torch.testing.assert_close(made.train().losses(pointed, None, batch)[0].total, 0.8 * right + 0.2 * even)
+    torch.testing.assert_close(
+        made.train().losses(pointed, None, batch)[0].total, 0.8 * right + 0.2 * even
+    )
 
 
 def test_gradients_are_numbers_where_a_word_is_nowhere():
@@ -70,7 +78,9 @@ def test_gradients_are_numbers_where_a_word_is_nowhere():
     with torch.no_grad():
         given.weights[0, 0, 1], given.gate[0, 1, 0] = 0.0, 200.0
     made = head(smoothing=0.1)
-    loss = made.losses(given, None, Batch(numbers, numbers >= 0, wanted, wanted >= 0, copies=numbers))[0].total
+    loss = made.losses(
+        given, None, Batch(numbers, numbers >= 0, wanted, wanted >= 0, copies=numbers)
+    )[0].total
     outputs = made.outputs(given, Copies.of(numbers, 5))
     for total in (loss, outputs[outputs.isfinite()].sum()):
         for gradient in torch.autograd.grad(total, [*given, *made.parameters()], allow_unused=True):
@@ -79,9 +89,14 @@ def test_gradients_are_numbers_where_a_word_is_nowhere():
 
 def test_the_loss_has_the_gradient_of_the_outputs():
     (pointed, numbers), wanted = looking(), target()
-    given, made = Pointed(*(part.double().requires_grad_() for part in pointed)), head().double().eval()
+    given, made = (
+        Pointed(*(part.double().requires_grad_() for part in pointed)),
+        head().double().eval(),
+    )
     batch = Batch(numbers, numbers >= 0, wanted, wanted >= 0, copies=numbers)
     outputs = made.outputs(given, Copies.of(numbers, 5)).flatten(0, 1)
-    one = torch.autograd.grad(functional.nll_loss(outputs, wanted.flatten(), reduction="sum"), given)
+    one = torch.autograd.grad(
+        functional.nll_loss(outputs, wanted.flatten(), reduction="sum"), given
+    )
     for a, b in zip(one, torch.autograd.grad(made.losses(given, None, batch)[0].total, given)):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)

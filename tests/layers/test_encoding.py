@@ -25,8 +25,18 @@ def both(stack: Transformer, x, mask):
         return stack(x, mask)[0], stack(x, mask, trace=Trace())[0]
 
 
-@pytest.mark.parametrize("options", [{}, {"prenorm": True}, {"activation": "relu"}, {"activation": "gelu-tanh"},
-                                     {"positions": "learned", "longest": 40}, {"positions": "rotary"}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"prenorm": True},
+        {"activation": "relu"},
+        {"activation": "gelu-tanh"},
+        {"positions": "learned", "longest": 40},
+        {"positions": "rotary"},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("padded", [True, False])
 def test_it_is_what_the_formulas_say(options, padded):
     stack, x = body(**options), torch.randn(4, 37, 48)
@@ -57,7 +67,9 @@ def test_a_gradient_goes_the_usual_way():
     assert x.grad is not None and stack.encoder.kept.both is None
 
 
-@pytest.mark.skipif(not has_onednn(torch.bfloat16), reason="this processor has no products in 16 bits")
+@pytest.mark.skipif(
+    not has_onednn(torch.bfloat16), reason="this processor has no products in 16 bits"
+)
 @pytest.mark.parametrize("options", [{}, {"prenorm": True}, {"activation": "relu"}], ids=str)
 def test_16_bits_are_asked_for_and_are_another_packing(options):
     stack, x = body(**options), torch.randn(4, 37, 48)
@@ -91,8 +103,10 @@ def test_the_first_place_alone(options, padded):
         found, left, _ = stack(x, mask, first=True)
     assert torch.allclose(found, expected, atol=1e-5) and (left is None or left.shape == (3, 1))
     stack.train()
-    grads = [torch.autograd.grad(stack(x, mask, **how)[0][:, 0].square().sum(), list(stack.parameters()))
-             for how in ({}, {"first": True})]  # fmt: skip
+    grads = [
+        torch.autograd.grad(stack(x, mask, **how)[0][:, 0].square().sum(), list(stack.parameters()))
+        for how in ({}, {"first": True})
+    ]
     for one, two in zip(*grads):
         assert torch.allclose(one, two, atol=1e-4)
 

@@ -28,6 +28,15 @@ def test_a_network_that_is_counted_takes_no_room(rung, task, kind):
 
 
 def test_what_torch_traces_with_is_not_loaded_with_a_run(tmp_path):
-    run = small("transformer", "translate", steps=1).fit(*made("sources", rows=30, task="translate")).save(tmp_path / "run")
+    run = (
+        small("transformer", "translate", steps=1)
+        .fit(*made("sources", rows=30, task="translate"))
+        .save(tmp_path / "run")
+    )
     code = f"import sys, wenmai; wenmai.load({str(run)!r}); print([n for n in ('torch._dynamo', 'sympy') if n in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

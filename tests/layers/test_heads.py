@@ -21,7 +21,9 @@ POOLINGS = {
 
 
 def a_batch():
-    y = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0)) - 5  # so that a maximum with padding would be 0
+    y = (
+        torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0)) - 5
+    )  # so that a maximum with padding would be 0
     mask = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
     return y, mask, Batch(None, mask, torch.tensor([2, 0, 1]))
 
@@ -32,7 +34,9 @@ def test_pooling_sees_real_positions_only(how):
     for padding in (0.0, 99.0, -99.0):
         found = pool(torch.where(mask[..., None], y, padding), mask, how)
         for row, length in enumerate(LENGTHS):
-            np.testing.assert_allclose(found[row], POOLINGS[how](y[row, :length].numpy()), atol=1e-5)
+            np.testing.assert_allclose(
+                found[row], POOLINGS[how](y[row, :length].numpy()), atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("how", ["mean", "max", "sum"])
@@ -54,8 +58,12 @@ def test_the_loss_is_torchs_cross_entropy(how, weights):
     _, _, total, count = head.losses(y, mask, batch)[0]
     scores = head.output(pool(y, mask, how))
     by_torch = None if weights is None else torch.tensor(weights)
-    torch.testing.assert_close(total, functional.cross_entropy(scores, batch.target, by_torch, reduction="sum"))
-    torch.testing.assert_close(total / count, functional.cross_entropy(scores, batch.target, by_torch))
+    torch.testing.assert_close(
+        total, functional.cross_entropy(scores, batch.target, by_torch, reduction="sum")
+    )
+    torch.testing.assert_close(
+        total / count, functional.cross_entropy(scores, batch.target, by_torch)
+    )
     torch.testing.assert_close(head.outputs(y, mask), scores.log_softmax(-1))
     torch.testing.assert_close(head.outputs(y, mask).exp().sum(1), torch.ones(3))
 
@@ -66,7 +74,9 @@ def test_balanced_classes_weigh_the_same():
     task.learn(labels)
     asked = task.head()
     assert asked.classes == 3 and asked.weights == pytest.approx([16 / 36, 16 / 9, 16 / 3])
-    assert [weight * count for weight, count in zip(asked.weights, (12, 3, 1))] == pytest.approx([16 / 3] * 3)
+    assert [weight * count for weight, count in zip(asked.weights, (12, 3, 1))] == pytest.approx(
+        [16 / 3] * 3
+    )
     plain = Classify()
     plain.learn(labels)
     assert plain.head().weights is None
@@ -102,22 +112,36 @@ def next_head(**more):
 
 def windows():
     """y (3, 5, 4) and what follows each step, never 3."""
-    target = torch.tensor([0, 1, 2, 4, 5, 6])[torch.randint(6, (3, 5), generator=torch.Generator().manual_seed(1))]
+    target = torch.tensor([0, 1, 2, 4, 5, 6])[
+        torch.randint(6, (3, 5), generator=torch.Generator().manual_seed(1))
+    ]
     y = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
     return y, Batch(target, torch.ones(3, 5, dtype=torch.bool), target)
 
 
-@pytest.mark.parametrize(("penalty", "told"), [
-    ("temporal_penalty", lambda y: (y[:, 1:] - y[:, :-1]).square().mean()), ("activation_penalty", lambda y: y.square().mean()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("penalty", "told"),
+    [
+        ("temporal_penalty", lambda y: (y[:, 1:] - y[:, :-1]).square().mean()),
+        ("activation_penalty", lambda y: y.square().mean()),
+    ],
+)
 def test_penalties_are_added_in_training_and_only_there(penalty, told):
     """What is large, and what changes from step to step, costs."""
     (y, batch), plain, judged = windows(), next_head().train(), next_head(**{penalty: 2.0}).train()
-    ((_, _, without, count),), ((_, _, costs, _),) = (head.losses(y, None, batch) for head in (plain, judged))
-    assert (costs - without).item() == pytest.approx(2.0 * told(y).item() * 15, rel=1e-4) and count == 15
-    assert judged.eval().losses(y, None, batch)[0].total.item() == pytest.approx(without.item(), rel=1e-5)
+    ((_, _, without, count),), ((_, _, costs, _),) = (
+        head.losses(y, None, batch) for head in (plain, judged)
+    )
+    assert (costs - without).item() == pytest.approx(
+        2.0 * told(y).item() * 15, rel=1e-4
+    ) and count == 15
+    assert judged.eval().losses(y, None, batch)[0].total.item() == pytest.approx(
+        without.item(), rel=1e-5
+    )
     first = Batch(batch.target[:, :1], batch.mask[:, :1], batch.target[:, :1])
-    assert torch.isfinite(judged.train().losses(y[:, :1], None, first)[0].total)  # one step alone does not change
+    assert torch.isfinite(
+        judged.train().losses(y[:, :1], None, first)[0].total
+    )  # one step alone does not change
 
 
 def test_the_next_token_is_never_one_that_is_not_written():
@@ -125,10 +149,14 @@ def test_the_next_token_is_never_one_that_is_not_written():
     log_p = head.outputs(y)
     assert (log_p[..., 3] == -torch.inf).all()
     torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(3, 5))
-    own = (head.project(y) @ head.output.weight.T + head.output.bias)[..., [0, 1, 2, 4, 5, 6]].log_softmax(-1)
+    own = (head.project(y) @ head.output.weight.T + head.output.bias)[
+        ..., [0, 1, 2, 4, 5, 6]
+    ].log_softmax(-1)
     torch.testing.assert_close(log_p[..., [0, 1, 2, 4, 5, 6]], own)
     ((_, weight, total, count),) = head.losses(y, None, batch)
-    torch.testing.assert_close(total, functional.nll_loss(log_p.flatten(0, 1), batch.target.flatten(), reduction="sum"))
+    torch.testing.assert_close(
+        total, functional.nll_loss(log_p.flatten(0, 1), batch.target.flatten(), reduction="sum")
+    )
     assert (weight, count) == (1.0, 15)
 
 
@@ -150,7 +178,9 @@ def test_tags_count_real_steps_only():
     head, target = EachOf(3)(4), torch.randint(3, mask.shape)
     ((_, weight, total, count),) = head.losses(y, mask, Batch(None, mask, target))
     scores = head.output(y)
-    torch.testing.assert_close(total, functional.cross_entropy(scores[mask], target[mask], reduction="sum"))
+    torch.testing.assert_close(
+        total, functional.cross_entropy(scores[mask], target[mask], reduction="sum")
+    )
     torch.testing.assert_close(head.outputs(y, mask), scores.log_softmax(-1))
     assert (weight, int(count)) == (1.0, sum(LENGTHS))
 
@@ -163,8 +193,12 @@ def test_numbers_are_learned_in_deviations_from_their_mean(per_step):
     mean, deviation = np.array([100.0, -3.0]), np.array([20.0, 0.5])
     head = Number(mean, deviation, per_step=per_step)(4, "mean")
     standard = head.output(y if per_step else pool(y, mask, "mean"))
-    torch.testing.assert_close(head.outputs(y, mask), standard.double() * torch.tensor(deviation) + torch.tensor(mean))
-    target = torch.randn(standard.shape, dtype=torch.float64) * torch.tensor(deviation) + torch.tensor(mean)
+    torch.testing.assert_close(
+        head.outputs(y, mask), standard.double() * torch.tensor(deviation) + torch.tensor(mean)
+    )
+    target = torch.randn(standard.shape, dtype=torch.float64) * torch.tensor(
+        deviation
+    ) + torch.tensor(mean)
     ((_, _, total, count),) = head.losses(y, mask, Batch(None, mask, target))
     error = (standard - (target - torch.tensor(mean)) / torch.tensor(deviation)).square().mean(-1)
     wanted = error[mask].sum() if per_step else error.sum()
@@ -173,10 +207,15 @@ def test_numbers_are_learned_in_deviations_from_their_mean(per_step):
 
 
 # request, what it makes: (an answer a step, says the next token, has probabilities), columns of the outputs
-HEADS = {"class": (OneOf(3), (False, False, True), 3), "class a step": (EachOf(3), (True, False, True), 3),
-         "next": (Next(7), (True, True, True), 7), "span": (Span(), (True, False, True), 2),
-         "score": (Score(), (False, False, True), 1), "number": (Number(np.zeros(2), np.ones(2)), (False, False, False), 2),
-         "number a step": (Number(np.zeros(1), np.ones(1), per_step=True), (True, False, False), 1)}  # fmt: skip
+HEADS = {
+    "class": (OneOf(3), (False, False, True), 3),
+    "class a step": (EachOf(3), (True, False, True), 3),
+    "next": (Next(7), (True, True, True), 7),
+    "span": (Span(), (True, False, True), 2),
+    "score": (Score(), (False, False, True), 1),
+    "number": (Number(np.zeros(2), np.ones(2)), (False, False, False), 2),
+    "number a step": (Number(np.zeros(1), np.ones(1), per_step=True), (True, False, False), 1),
+}
 
 
 @pytest.mark.parametrize("name", HEADS)
@@ -189,11 +228,16 @@ def test_what_a_head_says_of_itself_is_so(name):
     found = head.eval().outputs(y, mask)
     assert found.shape == ((3, 5, columns) if head.per_step else (3, columns)) or name == "score"
     assert head.width == columns if hasattr(head, "width") else True
-    assert all(part.p == 0 for part in head.modules() if hasattr(part, "p"))  # nothing is dropped where nobody says so
+    assert all(
+        part.p == 0 for part in head.modules() if hasattr(part, "p")
+    )  # nothing is dropped where nobody says so
 
 
 def test_the_next_token_bias_begins_at_nothing_and_what_is_forbidden_is_impossible():
-    with_bias, without = Next(7, unwritten=(2,))(4, bias=True), Next(7, unwritten=(2,))(4, bias=False)
+    with_bias, without = (
+        Next(7, unwritten=(2,))(4, bias=True),
+        Next(7, unwritten=(2,))(4, bias=False),
+    )
     assert not with_bias.output.bias.any() and without.output.bias is None
     for head in (with_bias, without):
         assert head.bias()[2] == -float("inf") and not head.bias()[[0, 1, 3, 4, 5, 6]].any()
@@ -201,7 +245,11 @@ def test_the_next_token_bias_begins_at_nothing_and_what_is_forbidden_is_impossib
     assert with_bias.bias()[3] == 2.0
     table = torch.nn.Parameter(torch.randn(7, 6))
     tied = Next(7)(4, table=table)
-    assert tied.output.weight is table and tied.project.bias is None and tied.project.weight.shape == (6, 4)
+    assert (
+        tied.output.weight is table
+        and tied.project.bias is None
+        and tied.project.weight.shape == (6, 4)
+    )
 
 
 def test_the_next_token_is_the_softmax_with_and_without_gradients():
@@ -225,12 +273,19 @@ def test_a_class_and_a_tag_are_spoken_for_by_their_log_probability():
     head = OneOf(3)(4).eval()
     outputs = head.outputs(y, mask)
     assert head.chosen(outputs, mask).tolist() == [row.index(max(row)) for row in outputs.tolist()]
-    assert head.support(outputs, mask, torch.tensor([2, 0, 1])).tolist() == [outputs[0, 2], outputs[1, 0], outputs[2, 1]]
+    assert head.support(outputs, mask, torch.tensor([2, 0, 1])).tolist() == [
+        outputs[0, 2],
+        outputs[1, 0],
+        outputs[2, 1],
+    ]
     head = EachOf(3)(4).eval()
     outputs = head.outputs(y, mask)
     chosen = head.chosen(outputs, mask)
     assert chosen.tolist() == [[step.index(max(step)) for step in row] for row in outputs.tolist()]
-    by_hand = [sum(outputs[row, step].max().item() for step in range(length)) for row, length in enumerate(LENGTHS)]
+    by_hand = [
+        sum(outputs[row, step].max().item() for step in range(length))
+        for row, length in enumerate(LENGTHS)
+    ]
     assert head.support(outputs, mask, chosen).tolist() == pytest.approx(by_hand)
 
 
@@ -239,7 +294,9 @@ def test_what_is_said_next_follows_the_last_token():
     outputs = head.outputs(y)
     chosen = head.chosen(outputs, None)
     assert chosen.tolist() == [row[-1].index(max(row[-1])) for row in outputs.tolist()]
-    assert head.support(outputs, None, chosen).tolist() == [max(row[-1]) for row in outputs.tolist()]
+    assert head.support(outputs, None, chosen).tolist() == [
+        max(row[-1]) for row in outputs.tolist()
+    ]
 
 
 def test_smoothing_shares_what_is_expected_out_in_training_and_only_there():
@@ -253,20 +310,34 @@ def test_smoothing_shares_what_is_expected_out_in_training_and_only_there():
     torch.testing.assert_close(head.train().losses(y, None, batch)[0].total, smoothed)
 
 
-@pytest.mark.parametrize("asked", [OneOf(3, [0.5, 1.0, 4.0]), EachOf(3), Next(7), Number(np.zeros(1), np.ones(1)), Score()])
+@pytest.mark.parametrize(
+    "asked",
+    [OneOf(3, [0.5, 1.0, 4.0]), EachOf(3), Next(7), Number(np.zeros(1), np.ones(1)), Score()],
+)
 def test_a_loss_that_is_alone_weighs_one(asked):
     y, mask, batch = a_batch()
     steps = torch.zeros(3, 5, dtype=torch.long)
-    targets = {OneOf: batch.target, Number: torch.zeros(3, dtype=torch.float64), Score: torch.tensor([0])}
-    batch = Batch(steps, mask, targets.get(type(asked), steps), example=torch.zeros(3, dtype=torch.long))
+    targets = {
+        OneOf: batch.target,
+        Number: torch.zeros(3, dtype=torch.float64),
+        Score: torch.tensor([0]),
+    }
+    batch = Batch(
+        steps, mask, targets.get(type(asked), steps), example=torch.zeros(3, dtype=torch.long)
+    )
     assert [loss.weight for loss in asked(4).losses(y, mask, batch)] == [1.0]
 
 
 def test_numbers_are_what_they_are_and_speak_for_themselves():
     y, mask, _ = a_batch()
-    one, steps = (Number(np.zeros(2), np.ones(2), per_step=per_step)(4) for per_step in (False, True))
+    one, steps = (
+        Number(np.zeros(2), np.ones(2), per_step=per_step)(4) for per_step in (False, True)
+    )
     outputs = one.outputs(y, mask)
-    assert one.chosen(outputs, mask) is outputs and one.support(outputs, mask, outputs).tolist() == outputs.sum(1).tolist()
+    assert (
+        one.chosen(outputs, mask) is outputs
+        and one.support(outputs, mask, outputs).tolist() == outputs.sum(1).tolist()
+    )
     outputs = steps.outputs(y, mask)
     by_hand = [outputs[row, :length].sum().item() for row, length in enumerate(LENGTHS)]
     assert steps.support(outputs, mask, outputs).tolist() == pytest.approx(by_hand)
@@ -281,30 +352,43 @@ def span_log_probs(outputs, mask, row: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_span_is_the_best_that_does_not_end_before_it_begins():
     mask = torch.arange(5) < torch.tensor([5, 3])[:, None]
     outputs = torch.randn(2, 5, 2, generator=torch.Generator().manual_seed(0))
-    outputs[0, :, 0], outputs[0, :, 1] = torch.tensor([0.0, 1, 2, 9, 0]), torch.tensor([9.0, 0, 3, 1, 4])  # 3 → 0 ends too early
+    outputs[0, :, 0], outputs[0, :, 1] = (
+        torch.tensor([0.0, 1, 2, 9, 0]),
+        torch.tensor([9.0, 0, 3, 1, 4]),
+    )  # 3 → 0 ends too early
     outputs[1, 3:] = 99.0  # no place of this row
     head = Span()(4)
     chosen = head.chosen(outputs, mask)
     assert chosen[0].tolist() == [3, 4]
-    best = max((outputs[1, begin, 0] + outputs[1, end, 1], (begin, end)) for begin in range(3) for end in range(begin, 3))
+    best = max(
+        (outputs[1, begin, 0] + outputs[1, end, 1], (begin, end))
+        for begin in range(3)
+        for end in range(begin, 3)
+    )
     assert tuple(chosen[1].tolist()) == best[1]
     for row in range(2):
         begins, ends = span_log_probs(outputs, mask, row)
         wanted = begins[chosen[row, 0]] + ends[chosen[row, 1]]
         assert head.support(outputs, mask, chosen)[row].item() == pytest.approx(wanted, abs=1e-5)
-        assert head.chosen(outputs[row : row + 1], mask[row : row + 1]).tolist() == [chosen[row].tolist()]  # one alone
+        assert head.chosen(outputs[row : row + 1], mask[row : row + 1]).tolist() == [
+            chosen[row].tolist()
+        ]  # one alone
 
 
 def test_the_loss_of_a_span_adds_up_all_that_are_right():
     y, mask, _ = a_batch()
     torch.manual_seed(0)
     head = Span()(4)
-    target = torch.tensor([[[1, 3], [0, 0]], [[1, 1], [-1, -1]], [[0, 0], [-1, -1]]])  # of the first row, two are right
+    target = torch.tensor(
+        [[[1, 3], [0, 0]], [[1, 1], [-1, -1]], [[0, 0], [-1, -1]]]
+    )  # of the first row, two are right
     ((_, weight, total, count),) = head.losses(y, mask, Batch(None, mask, target))
     right = []
     for row, spans in enumerate(target.tolist()):
         begins, ends = span_log_probs(head.outputs(y, mask), mask, row)
-        right.append(np.log(sum(np.exp(begins[begin] + ends[end]) for begin, end in spans if begin >= 0)))
+        right.append(
+            np.log(sum(np.exp(begins[begin] + ends[end]) for begin, end in spans if begin >= 0))
+        )
     assert total.item() == pytest.approx(-sum(right), rel=1e-5) and (weight, count) == (0.5, 3)
 
 
@@ -315,7 +399,9 @@ def test_a_choice_is_the_softmax_over_the_texts_of_one_question():
     head = Score()(4)
     assert head.output.bias is None and head.outputs(y, mask).shape == (5, 1)
     z, example = head.outputs(y, mask)[:, 0], torch.tensor([0, 0, 1, 1, 1])
-    ((_, weight, total, count),) = head.losses(y, mask, Batch(None, mask, torch.tensor([1, 2]), example=example))
+    ((_, weight, total, count),) = head.losses(
+        y, mask, Batch(None, mask, torch.tensor([1, 2]), example=example)
+    )
     torch.testing.assert_close(total, -(z[:2].log_softmax(0)[1] + z[2:].log_softmax(0)[2]))
     assert (weight, count) == (1.0, 2)
     one = head.outputs(y, mask)[2:]

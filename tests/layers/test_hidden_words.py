@@ -14,13 +14,21 @@ WIDTH, TOKENS, MASK, PAD = 16, 40, 4, 0
 
 
 def inputs():
-    return SimpleNamespace(kind="tokens", embedding="random", vocabulary=TOKENS, longest=20, special=Special(pad=PAD, mask=MASK))
+    return SimpleNamespace(
+        kind="tokens",
+        embedding="random",
+        vocabulary=TOKENS,
+        longest=20,
+        special=Special(pad=PAD, mask=MASK),
+    )
 
 
 def network(masked=True, next_sentence=True, **options):
     torch.manual_seed(0)
     asked = MaskedWords(TOKENS, masked, next_sentence)
-    return bert(inputs(), asked, width=WIDTH, heads=2, layers=2, feed_forward=24, dropout=0.0, **options)
+    return bert(
+        inputs(), asked, width=WIDTH, heads=2, layers=2, feed_forward=24, dropout=0.0, **options
+    )
 
 
 def batch() -> tuple[Batch, torch.Tensor]:
@@ -33,23 +41,44 @@ def batch() -> tuple[Batch, torch.Tensor]:
     places = hidden.flatten().nonzero()[:, 0]
     read = torch.where(hidden, MASK, words) * mask
     segment = (torch.arange(9) > 3).long().expand(3, 9) * mask
-    return Batch(read, mask, labels[hidden], segment=segment, places=places, follows=torch.tensor([True, False, True])), labels
+    return Batch(
+        read,
+        mask,
+        labels[hidden],
+        segment=segment,
+        places=places,
+        follows=torch.tensor([True, False, True]),
+    ), labels
 
 
 def theirs_of(ours):
     transformers = pytest.importorskip("transformers")
-    sizes = {"vocab_size": TOKENS, "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2,
-             "intermediate_size": 24, "max_position_embeddings": 20}  # fmt: skip
+    sizes = {
+        "vocab_size": TOKENS,
+        "hidden_size": WIDTH,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 24,
+        "max_position_embeddings": 20,
+    }
     theirs = transformers.BertForPreTraining(transformers.BertConfig(**sizes)).eval()
     known = theirs.state_dict()
-    pairs = {"cls.seq_relationship": "head.follows", "cls.predictions.transform.dense": "head.transform",
-             "cls.predictions.transform.LayerNorm": "head.norm", "bert.pooler.dense": "head.dense.layer",
-             "bert.embeddings.LayerNorm": "input.norm"}  # fmt: skip
+    pairs = {
+        "cls.seq_relationship": "head.follows",
+        "cls.predictions.transform.dense": "head.transform",
+        "cls.predictions.transform.LayerNorm": "head.norm",
+        "bert.pooler.dense": "head.dense.layer",
+        "bert.embeddings.LayerNorm": "input.norm",
+    }
     for level in range(2):
         there, here = f"bert.encoder.layer.{level}", f"body.blocks.{level}"
-        pairs |= {f"{there}.attention.output.dense": f"{here}.attention.output", f"{there}.intermediate.dense": f"{here}.up",
-                  f"{there}.attention.output.LayerNorm": f"{here}.attention_norm", f"{there}.output.dense": f"{here}.down",
-                  f"{there}.output.LayerNorm": f"{here}.mlp_norm"}  # fmt: skip
+        pairs |= {
+            f"{there}.attention.output.dense": f"{here}.attention.output",
+            f"{there}.intermediate.dense": f"{here}.up",
+            f"{there}.attention.output.LayerNorm": f"{here}.attention_norm",
+            f"{there}.output.dense": f"{here}.down",
+            f"{there}.output.LayerNorm": f"{here}.mlp_norm",
+        }
     own = ours.state_dict()
     with torch.no_grad():
         for weight in known.values():
@@ -59,7 +88,10 @@ def theirs_of(ours):
             for part in ("weight", "bias"):
                 own[f"{here}.{part}"].copy_(known[f"{there}.{part}"])
         for level in range(2):
-            parts = [f"bert.encoder.layer.{level}.attention.self.{name}" for name in ("query", "key", "value")]
+            parts = [
+                f"bert.encoder.layer.{level}.attention.self.{name}"
+                for name in ("query", "key", "value")
+            ]
             for part in ("weight", "bias"):
                 joined = torch.cat([known[f"{name}.{part}"] for name in parts])
                 own[f"body.blocks.{level}.attention.query_key_value.{part}"].copy_(joined)
@@ -73,12 +105,18 @@ def theirs_of(ours):
 def test_outputs_losses_and_gradients_are_those_of_bert_for_pretraining():
     ours = network()
     theirs, (given, labels) = theirs_of(ours), batch()
-    read = {"input_ids": given.inputs, "attention_mask": given.mask.long(), "token_type_ids": given.segment}
+    read = {
+        "input_ids": given.inputs,
+        "attention_mask": given.mask.long(),
+        "token_type_ids": given.segment,
+    }
     said = theirs(**read)
     expected = said.prediction_logits.log_softmax(-1)
     y, mask, _ = ours.body(*ours.input(given))
     assert torch.allclose(ours.head.outputs(y, mask)[mask], expected[mask], atol=1e-4)
-    assert torch.allclose(ours.head.following(y), said.seq_relationship_logits.log_softmax(-1), atol=1e-4)
+    assert torch.allclose(
+        ours.head.following(y), said.seq_relationship_logits.log_softmax(-1), atol=1e-4
+    )
     words, follows = ours.losses(given)[0]
     assert [words.name, follows.name] == ["masked words", "next sentence"]
     assert [words.count, follows.count] == ours.head.counts(given) == [int((labels >= 0).sum()), 3]
@@ -88,23 +126,42 @@ def test_outputs_losses_and_gradients_are_those_of_bert_for_pretraining():
     mine.backward()
     loss.backward()
     table = theirs.bert.embeddings.word_embeddings.weight.grad
-    assert torch.allclose(ours.input.table.weight.grad[1:], table[1:], atol=1e-5)  # what is padding is looked up nowhere
-    assert torch.allclose(ours.head.transform.weight.grad, theirs.cls.predictions.transform.dense.weight.grad, atol=1e-5)
-    assert torch.allclose(ours.head.dense.layer.weight.grad, theirs.bert.pooler.dense.weight.grad, atol=1e-5)
+    assert torch.allclose(
+        ours.input.table.weight.grad[1:], table[1:], atol=1e-5
+    )  # what is padding is looked up nowhere
+    assert torch.allclose(
+        ours.head.transform.weight.grad,
+        theirs.cls.predictions.transform.dense.weight.grad,
+        atol=1e-5,
+    )
+    assert torch.allclose(
+        ours.head.dense.layer.weight.grad, theirs.bert.pooler.dense.weight.grad, atol=1e-5
+    )
 
 
 def test_the_table_that_tokens_are_looked_up_in_says_them():
     ours = network(embed=8)
-    assert ours.head.output.weight is ours.input.table.weight and ours.head.output.weight.shape == (TOKENS, 8)
+    assert ours.head.output.weight is ours.input.table.weight and ours.head.output.weight.shape == (
+        TOKENS,
+        8,
+    )
     assert ours.head.transform.weight.shape == (8, WIDTH) and not ours.head.output.bias.any()
 
 
-@pytest.mark.parametrize("masked, next_sentence, parts, shape", [
-    (True, True, {"dense", "dropout", "follows", "transform", "norm", "output"}, (3, 9, TOKENS)),
-    (True, False, {"transform", "norm", "output"}, (3, 9, TOKENS)),
-    (False, True, {"dense", "dropout", "follows"}, (3, 2)),
-    (False, False, set(), (3, 9, WIDTH)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "masked, next_sentence, parts, shape",
+    [
+        (
+            True,
+            True,
+            {"dense", "dropout", "follows", "transform", "norm", "output"},
+            (3, 9, TOKENS),
+        ),
+        (True, False, {"transform", "norm", "output"}, (3, 9, TOKENS)),
+        (False, True, {"dense", "dropout", "follows"}, (3, 2)),
+        (False, False, set(), (3, 9, WIDTH)),
+    ],
+)
 def test_what_is_not_asked_for_is_not_there(masked, next_sentence, parts, shape):
     ours = network(masked, next_sentence)
     assert {name for name, _ in ours.head.named_children()} == parts

@@ -20,7 +20,9 @@ def test_loss_and_gradients_are_those_of_the_whole_table(rows, with_bias, monkey
     never = torch.zeros(11)
     never[1] = float("-inf")
     target = torch.randint(2, 11, (rows,))
-    usual = functional.cross_entropy(functional.linear(y, weight, bias + never), target, reduction="sum")
+    usual = functional.cross_entropy(
+        functional.linear(y, weight, bias + never), target, reduction="sum"
+    )
     inputs = [y, weight, bias][: 3 if with_bias else 2]
     wanted = torch.autograd.grad(3 * usual, inputs)
     found = NextLoss.apply(y, weight, bias + never, target)
@@ -40,7 +42,9 @@ def test_in_sixteen_bits_it_comes_near():
     with torch.autocast("cpu", torch.bfloat16):
         found = NextLoss.apply(y, weight, torch.zeros(30), target)
     assert found.dtype == torch.float32 and found.item() == pytest.approx(usual.item(), rel=1e-2)
-    for one, other in zip(torch.autograd.grad(found, [y, weight]), torch.autograd.grad(usual, [y, weight])):
+    for one, other in zip(
+        torch.autograd.grad(found, [y, weight]), torch.autograd.grad(usual, [y, weight])
+    ):
         assert (one - other).norm() < 0.02 * other.norm()
 
 

@@ -30,15 +30,20 @@ def gradients(of: torch.Tensor, weights: list) -> list[torch.Tensor]:
     return torch.autograd.grad((of * wish).sum(), weights, retain_graph=True)
 
 
-@pytest.mark.parametrize("options", [{}, {"prenorm": True}, {"positions": "rotary"}, {"positions": "learned", "longest": 20}],
-                         ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"prenorm": True}, {"positions": "rotary"}, {"positions": "learned", "longest": 20}],
+    ids=str,
+)
 def test_a_row_packed_with_others_gives_what_it_gives_alone(options):
     (x, mask), network = rows(), body(**options)
     x.requires_grad_()
     assert Packed.of(mask, x) is not None
     packed = network(x, mask)[0]
     pieces = [
-        network(x[row : row + 1, :length], mask[row : row + 1, :length])[0][0] for row, length in enumerate(LENGTHS) if length
+        network(x[row : row + 1, :length], mask[row : row + 1, :length])[0][0]
+        for row, length in enumerate(LENGTHS)
+        if length
     ]
     alone = torch.cat(pieces)  # (ΣT, E), as packed[mask] has them
     torch.testing.assert_close(packed[mask], alone, atol=1e-5, rtol=1e-5)

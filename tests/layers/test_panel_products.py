@@ -14,8 +14,12 @@ from wenmai.kernels.panels import ACTIVATIONS, WIDE, Panels, padded, panel_produ
 from wenmai.kernels.self_attention import attend_heads
 from wenmai.kernels.sharing import helped, shared_attention, shared_product
 
-BY_NAME = {"none": lambda y: y, "relu": torch.relu, "gelu": functional.gelu,
-           "gelu-tanh": lambda y: functional.gelu(y, approximate="tanh")}  # fmt: skip
+BY_NAME = {
+    "none": lambda y: y,
+    "relu": torch.relu,
+    "gelu": functional.gelu,
+    "gelu-tanh": lambda y: functional.gelu(y, approximate="tanh"),
+}
 
 
 def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -23,9 +27,15 @@ def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("rows", [*range(1, 9), 13, 97, 200])
-@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (WIDE, 16), (WIDE + 1, 33), (3 * WIDE, 2)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (7, 5), (WIDE, 16), (WIDE + 1, 33), (3 * WIDE, 2)], ids=str
+)
 def test_a_product_in_panels(rows, shape):
-    w, b, x = numbers(*shape), numbers(shape[0], seed=1), numbers(rows, shape[1] + 3, seed=2)  # x may be wider
+    w, b, x = (
+        numbers(*shape),
+        numbers(shape[0], seed=1),
+        numbers(rows, shape[1] + 3, seed=2),
+    )  # x may be wider
     for bias in (b, None):
         y = np.full((rows, padded(shape[0])), np.nan, np.float32)
         panels = Panels.of(w, bias)
@@ -42,7 +52,12 @@ def test_what_follows_a_product(name):
     y = np.empty((50, padded(100)), np.float32)
     with helped(False) as board:
         shared_product(*Panels.of(w, b), x.numpy(), y, board, ACTIVATIONS[name])
-    torch.testing.assert_close(torch.from_numpy(y[:, :100]), BY_NAME[name](functional.linear(x, w, b)), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        torch.from_numpy(y[:, :100]),
+        BY_NAME[name](functional.linear(x, w, b)),
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 @njit(nogil=True)
@@ -62,7 +77,11 @@ def test_what_threads_share_is_done_once_and_whole(helpers, monkeypatch):
     draw, products, expected = np.random.default_rng(0), [], []
     for at in range(6):
         rows, width, size = (int(n) for n in draw.integers((1, 100, 100), (20, 2000, 300)))
-        w, b, x = numbers(width, size, seed=at), numbers(width, seed=at + 9), numbers(rows, size, seed=at + 20)
+        w, b, x = (
+            numbers(width, size, seed=at),
+            numbers(width, seed=at + 9),
+            numbers(rows, size, seed=at + 20),
+        )
         products.append((*Panels.of(w, b), x.numpy(), np.empty((rows, padded(width)), np.float32)))
         expected.append(functional.linear(x, w, b))
     with helped() as board:
@@ -72,10 +91,14 @@ def test_what_threads_share_is_done_once_and_whole(helpers, monkeypatch):
                 y[:] = np.nan
             one_after_another(tuple(products), board, 5)
             for (*_, y), wanted in zip(products, expected):
-                torch.testing.assert_close(torch.from_numpy(y[:, : wanted.shape[1]]), wanted, rtol=1e-3, atol=1e-3)
+                torch.testing.assert_close(
+                    torch.from_numpy(y[:, : wanted.shape[1]]), wanted, rtol=1e-3, atol=1e-3
+                )
         assert board[sharing.DONE] > 0
     assert board[sharing.WORK] == sharing.OVER
-    sharing.pool("wenmai-helper", helpers + 1).shutdown(wait=True)  # all have gone home, or this would never end
+    sharing.pool("wenmai-helper", helpers + 1).shutdown(
+        wait=True
+    )  # all have gone home, or this would never end
     sharing.pool.cache_clear()
 
 
@@ -116,12 +139,18 @@ def test_attention_of_texts_end_to_end(size, first, shared, monkeypatch):
     else:
         with helped(False):
             for start in range(0, heads * len(lengths), 2):  # heads of two texts at a time too
-                attend_heads(qkv.numpy(), c, offsets, heads, np.float32(0.3), first, start, start + 2)
+                attend_heads(
+                    qkv.numpy(), c, offsets, heads, np.float32(0.3), first, start, start + 2
+                )
     for text, (begin, end) in enumerate(pairwise(offsets)):
         q, k, v = qkv[begin:end, : 3 * width].unflatten(1, (3, heads, size)).permute(1, 2, 0, 3)
-        wanted = functional.scaled_dot_product_attention(q, k, v, scale=0.3).transpose(0, 1).flatten(1)
+        wanted = (
+            functional.scaled_dot_product_attention(q, k, v, scale=0.3).transpose(0, 1).flatten(1)
+        )
         found = c[text : text + 1] if first else c[begin:end]
-        torch.testing.assert_close(torch.from_numpy(found), wanted[: len(found)], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            torch.from_numpy(found), wanted[: len(found)], rtol=1e-4, atol=1e-5
+        )
 
 
 @njit
@@ -135,11 +164,15 @@ def each(function, x):
 def test_functions_of_one_number():
     x = np.linspace(-9, 9, 100_001).astype(np.float32)
     wide = np.linspace(-87, 88, 100_001).astype(np.float32)
-    np.testing.assert_allclose(each(functions.exp, wide), np.exp(wide.astype(np.float64)), rtol=4e-7)
+    np.testing.assert_allclose(
+        each(functions.exp, wide), np.exp(wide.astype(np.float64)), rtol=4e-7
+    )
     assert (each(functions.exp, np.array([-np.inf, -1e30, -200], np.float32)) < 1e-37).all()
     exact = torch.from_numpy(x).double()
     np.testing.assert_allclose(each(functions.gelu, x), functional.gelu(exact), atol=2e-6)
-    np.testing.assert_allclose(each(functions.gelu_by_tanh, x), functional.gelu(exact, approximate="tanh"), atol=2e-6)
+    np.testing.assert_allclose(
+        each(functions.gelu_by_tanh, x), functional.gelu(exact, approximate="tanh"), atol=2e-6
+    )
     for some in (x[:1], x[::997].copy(), np.array([-np.inf, 0, 3, -3e38], np.float32)):
         wanted = torch.from_numpy(some.copy()).softmax(0)
         functions.softmax(some)

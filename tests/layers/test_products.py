@@ -10,7 +10,9 @@ from wenmai.kernels.panels import Panels
 from wenmai.kernels.products import Packed16, Repeated, plain, product
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 5), (3, 1, 5), (4, 1, 5), (2, 3, 5), (7, 1, 5), (9, 1, 5), (1, 5)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 5), (3, 1, 5), (4, 1, 5), (2, 3, 5), (7, 1, 5), (9, 1, 5), (1, 5)]
+)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("shared", [1, 10**9])
 def test_a_product_is_the_layer(shape, bias, shared, monkeypatch):
@@ -45,7 +47,11 @@ def test_products_with_many_vectors(rows, words, onednn, monkeypatch):
 @pytest.mark.parametrize("bits", [16, 32])
 def test_a_product_again_and_again(bits):
     torch.manual_seed(0)
-    layer, again, near = nn.Linear(5, 7), Repeated(), {"atol": 0.03, "rtol": 0.03} if bits == 16 else {}
+    layer, again, near = (
+        nn.Linear(5, 7),
+        Repeated(),
+        {"atol": 0.03, "rtol": 0.03} if bits == 16 else {},
+    )
     for rows in (1000, 1, 8, 9, 40, 3, 12):
         x = torch.randn(rows, 1, 5)
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bits == 16):
@@ -71,11 +77,21 @@ def test_products_in_16_bits(onednn, monkeypatch):
     with torch.no_grad():
         with torch.autocast("cpu", torch.bfloat16):
             packed = Packed16(layer.weight, layer.bias)
-            found = {"plain": packed(x), "relu": packed(x, "relu"), "gelu": packed(x, "gelu"), "added": packed.added(x, y),
-                     "many": product(x, layer.weight, layer.bias)}  # fmt: skip
+            found = {
+                "plain": packed(x),
+                "relu": packed(x, "relu"),
+                "gelu": packed(x, "gelu"),
+                "added": packed.added(x, y),
+                "many": product(x, layer.weight, layer.bias),
+            }
             few = product(x[:2], layer.weight, layer.bias)  # which stay in 32
-        wanted = {"plain": layer(x), "relu": layer(x).relu(), "gelu": functional.gelu(layer(x)), "added": layer(x) + y,
-                  "many": layer(x)}  # fmt: skip
+        wanted = {
+            "plain": layer(x),
+            "relu": layer(x).relu(),
+            "gelu": functional.gelu(layer(x)),
+            "added": layer(x) + y,
+            "many": layer(x),
+        }
     assert {name for name, value in found.items() if value.dtype == torch.float32} == {"added"}
     for name, value in found.items():
         torch.testing.assert_close(value.float(), wanted[name], atol=0.03, rtol=0.03)

@@ -44,7 +44,13 @@ def by_hand(cell, w, u, b, b_u, x, state):
     if cell == "lstm":
         i, f, update, o = gate(0), gate(1), gate(2, np.tanh), gate(3)
         c = f * state[1] + i * update
-        return [o * np.tanh(c), c], {"input": i, "forget": f, "update": update, "output": o, "cell": c}
+        return [o * np.tanh(c), c], {
+            "input": i,
+            "forget": f,
+            "update": update,
+            "output": o,
+            "cell": c,
+        }
     r, z, new = gate(0), gate(1), slice(2 * H, 3 * H)
     n = np.tanh(w[new] @ x + b[new] + r * (u[new] @ h + b_u[new]))
     return [z * h + (1 - z) * n], {"reset": r, "update": z, "new": n}
@@ -82,7 +88,9 @@ def test_each_step_is_its_formula(cell):
             np.testing.assert_allclose(y[row, t].detach(), state[0], atol=1e-5)
             assert set(trace.notes) == {f"{cell}.0.state"} | {f"{cell}.0.{name}" for name in gates}
             for name, value in gates.items():
-                np.testing.assert_allclose(trace[f"{cell}.0.{name}"][row, t].detach(), value, atol=1e-5)
+                np.testing.assert_allclose(
+                    trace[f"{cell}.0.{name}"][row, t].detach(), value, atol=1e-5
+                )
         assert not y[row, length:].any()  # padding is 0
         if length == max(LENGTHS):
             np.testing.assert_allclose(last[row].detach(), np.concatenate(state), atol=1e-5)
@@ -126,7 +134,9 @@ def test_torch_with_packed_sequences_gives_the_same(cell, bidirectional, layers)
     lengths = [7, 3, 1, 5]
     x, mask = a_batch(lengths)
     packed = pack_padded_sequence(x, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
-    theirs, _ = pad_packed_sequence(in_torch(cell, body, layers, bidirectional)(packed)[0], batch_first=True)
+    theirs, _ = pad_packed_sequence(
+        in_torch(cell, body, layers, bidirectional)(packed)[0], batch_first=True
+    )
     torch.testing.assert_close(body(x, mask)[0], theirs, atol=1e-6, rtol=1e-6)
 
 
@@ -157,7 +167,9 @@ def test_first_weights(cell):
     direction = Recurrent(E, H, cell).layers[0][0]
     _, u, *biases = direction.parameters()
     for part in u.split(H):
-        gain = 0.1 if cell == "rnn-residual" else 1.0  # its state grows, and would shut its own tanh
+        gain = (
+            0.1 if cell == "rnn-residual" else 1.0
+        )  # its state grows, and would shut its own tanh
         torch.testing.assert_close(part @ part.mT, torch.eye(H) * gain**2, atol=1e-5, rtol=0)
         assert cell != "relu" or torch.equal(part, torch.eye(H))
     remembers = {"lstm": 1, "gru": 1, "rnn-coupled": 0, "rnn-gated": 0}
@@ -170,12 +182,17 @@ def test_first_weights(cell):
 def test_the_unrolled_lstm_is_the_fused_one_and_so_are_its_gradients(steps):
     torch.manual_seed(0)
     layer = Direction(5, 7, "lstm")
-    x, first = torch.randn(3, steps, 5, requires_grad=True), [torch.randn(3, 7, requires_grad=True) for _ in range(2)]
+    x, first = (
+        torch.randn(3, steps, 5, requires_grad=True),
+        [torch.randn(3, 7, requires_grad=True) for _ in range(2)],
+    )
     w, u, b, b_u = layer.parameters()
     weigh = torch.randn(3, steps, 7)
 
     def judged(y, last):
-        grads = torch.autograd.grad((y * weigh).sum() + last[0].square().sum() + last[1].sum(), [x, *first, w, u, b])
+        grads = torch.autograd.grad(
+            (y * weigh).sum() + last[0].square().sum() + last[1].sum(), [x, *first, w, u, b]
+        )
         return [y, *last, *grads]
 
     wanted = judged(*layer(x, tuple(first), None))
@@ -200,4 +217,8 @@ def test_an_lstm_in_sixteen_bits_comes_near():
     usual, _ = layer(x, None, None)
     with torch.autocast("cpu", torch.bfloat16):
         found, (_, c) = layer(x, None, None)
-    assert found.dtype == torch.bfloat16 and c.dtype == torch.float32 and (found - usual).norm() < 0.02 * usual.norm()
+    assert (
+        found.dtype == torch.bfloat16
+        and c.dtype == torch.float32
+        and (found - usual).norm() < 0.02 * usual.norm()
+    )

@@ -26,13 +26,18 @@ def test_the_padding_of_letters_changes_nothing(kind):
     for room in (6, 7, 15):
         together = layer(torch.tensor([word + [0] * (room - len(word)) for word in words]))
         torch.testing.assert_close(together, alone, atol=1e-6, rtol=1e-5)
-    assert alone.shape == (4, layer.width) and torch.isfinite(layer(torch.zeros(2, 3, dtype=torch.int64))).all()
+    assert (
+        alone.shape == (4, layer.width)
+        and torch.isfinite(layer(torch.zeros(2, 3, dtype=torch.int64))).all()
+    )
 
 
 @each_kind
 def test_every_letter_and_its_place_say_something(kind):
     layer = spelling(kind)
-    first, *others = layer(torch.tensor([[3, 4, 5, 6], [4, 3, 5, 6], [3, 4, 6, 5], [3, 4, 5, 7], [3, 4, 5, 0]]))
+    first, *others = layer(
+        torch.tensor([[3, 4, 5, 6], [4, 3, 5, 6], [3, 4, 6, 5], [3, 4, 5, 7], [3, 4, 5, 0]])
+    )
     for other in others:
         assert (first - other).abs().max() > 1e-3
     first.sum().backward()
@@ -46,10 +51,16 @@ def test_capitals_and_endings_are_seen_and_unknown_letters_read(kind):
     batch = Examples(inputs.encode([[*WORDS, "☃☃", "ж", "annaж"]])).batch(np.arange(1))
     assert len({tuple(word) for word in batch.letters.tolist()}) == len(batch.letters)
     found = dict(zip([*WORDS, "☃☃", "ж", "annaж"], layer(batch.letters)[batch.form][0]))
-    assert batch.inputs[0, 0] == batch.inputs[0, 1] == batch.inputs[0, 2] != OWN.unknown  # one word, however it is written
-    assert (found["Anna"] - found["anna"]).abs().max() > 1e-3 and (found["ANNA"] - found["Anna"]).abs().max() > 1e-3
+    assert (
+        batch.inputs[0, 0] == batch.inputs[0, 1] == batch.inputs[0, 2] != OWN.unknown
+    )  # one word, however it is written
+    assert (found["Anna"] - found["anna"]).abs().max() > 1e-3 and (
+        found["ANNA"] - found["Anna"]
+    ).abs().max() > 1e-3
     assert all(torch.isfinite(vector).all() for vector in found.values())
-    assert set(batch.letters[batch.form[0, -3]].tolist()) - {0} == {OWN.unknown}  # letters that training never saw are one letter
+    assert set(batch.letters[batch.form[0, -3]].tolist()) - {0} == {
+        OWN.unknown
+    }  # letters that training never saw are one letter
 
 
 @each_kind

@@ -13,7 +13,16 @@ import torch
 
 from wenmai import SPIN_COUNT
 from wenmai.kernels import waiting
-from wenmai.kernels.waiting import CALM, OFTEN, IdleTeam, check_room, follow, libgomp, put_off, watch
+from wenmai.kernels.waiting import (
+    CALM,
+    OFTEN,
+    IdleTeam,
+    check_room,
+    follow,
+    libgomp,
+    put_off,
+    watch,
+)
 
 BUSY, QUIET = OFTEN + 1.0, OFTEN - 1.0
 LINUX = pytest.mark.skipif(libgomp() is None, reason="torch's threads are not libgomp's here")
@@ -27,7 +36,9 @@ def teams(monkeypatch):
     class Team:
         def __init__(self, size):
             events.append("begun")
-            assert size == waiting.cores() + 1  # more threads than cores, however many the first team has
+            assert (
+                size == waiting.cores() + 1
+            )  # more threads than cores, however many the first team has
 
         def end(self):
             events.append("ended")
@@ -44,7 +55,10 @@ def teams(monkeypatch):
         ([BUSY] * 3 * CALM, ["begun"]),
         ([BUSY, *[QUIET] * (CALM - 1)], ["begun"]),
         ([BUSY, *[QUIET] * CALM], ["begun", "ended"]),
-        ([BUSY, *[QUIET] * (CALM - 1), BUSY, *[QUIET] * (CALM - 1)], ["begun"]),  # calm is counted anew
+        (
+            [BUSY, *[QUIET] * (CALM - 1), BUSY, *[QUIET] * (CALM - 1)],
+            ["begun"],
+        ),  # calm is counted anew
         ([BUSY, *[QUIET] * 3 * CALM, BUSY], ["begun", "ended", "begun"]),
     ],
 )
@@ -109,7 +123,9 @@ def test_the_same_is_learned_beside_an_idle_team():
 def test_it_is_counted_how_often_threads_were_put_off(monkeypatch):
     switches, clock, over = iter([100, 700, 700]), iter([10.0, 12.0, 13.0]), Event()
     monkeypatch.setattr(waiting, "PERIOD", 0.0)
-    monkeypatch.setattr(resource, "getrusage", lambda _: resource.struct_rusage([0.0] * 15 + [next(switches)]))
+    monkeypatch.setattr(
+        resource, "getrusage", lambda _: resource.struct_rusage([0.0] * 15 + [next(switches)])
+    )
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     rates = put_off(3, over)
     assert list(islice(rates, 2)) == [100.0, 0.0]  # 600 in two seconds, of three threads
@@ -167,5 +183,7 @@ waiting.watched(2)
 @LINUX
 @pytest.mark.parametrize("meanwhile", ["", "import time; time.sleep(0.05)"])
 def test_a_process_ends_well_with_a_team_or_while_it_begins(meanwhile):
-    ran = subprocess.run([sys.executable, "-c", EXITS + meanwhile], capture_output=True, text=True, timeout=300)
+    ran = subprocess.run(
+        [sys.executable, "-c", EXITS + meanwhile], capture_output=True, text=True, timeout=300
+    )
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -22,8 +22,23 @@ from wenmai.models.ngram.trie import Trie
 
 BEGIN, END, WORDS = 1, 2, 30
 KINDS = ("modified-kneser-ney", "katz", "none")
-EXTREME = [0, 1, 2, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7FC00000, 0x7F800000, 0xFF800000, 0x42C80000, 1 << 32, 1 << 62,
-           (1 << 63) - 1, 1 << 63, (1 << 64) - 1]  # fmt: skip
+EXTREME = [
+    0,
+    1,
+    2,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    0x7FC00000,
+    0x7F800000,
+    0xFF800000,
+    0x42C80000,
+    1 << 32,
+    1 << 62,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 1,
+]
 
 
 def models() -> list[tuple[type, dict[str, np.ndarray]]]:
@@ -42,10 +57,15 @@ def damaged_bytes(data: bytes, chance: np.random.Generator) -> bytes:
     head = 8 + int.from_bytes(data[:8], "little")
     for _ in range(int(chance.integers(1, 5))):
         near = head if chance.random() < 0.5 else len(out)  # half of it in the header
-        at, most = int(chance.integers(0, max(1, min(near, len(out))))), int(chance.choice([1, 8, 300]))
+        at, most = (
+            int(chance.integers(0, max(1, min(near, len(out))))),
+            int(chance.choice([1, 8, 300])),
+        )
         size, what = int(chance.integers(1, 1 + most)), chance.integers(0, 7)
         if what == 0:
-            out[at : at + 1] = bytes([out[at] ^ 1 << int(chance.integers(0, 8))]) if at < len(out) else b""
+            out[at : at + 1] = (
+                bytes([out[at] ^ 1 << int(chance.integers(0, 8))]) if at < len(out) else b""
+            )
         elif what == 1:
             out[at : at + size] = chance.bytes(len(out[at : at + size]))
         elif what == 2:
@@ -63,10 +83,14 @@ def damaged_bytes(data: bytes, chance: np.random.Generator) -> bytes:
     return bytes(out)
 
 
-def damaged_arrays(arrays: dict[str, np.ndarray], chance: np.random.Generator) -> dict[str, np.ndarray]:
+def damaged_arrays(
+    arrays: dict[str, np.ndarray], chance: np.random.Generator
+) -> dict[str, np.ndarray]:
     out = {name: array.copy() for name, array in arrays.items()}
     for _ in range(int(chance.integers(1, 4))):
-        name = str(chance.choice(list(out)[:-1] if chance.random() < 0.9 else list(out)))  # `sizes`, the last, less often
+        name = str(
+            chance.choice(list(out)[:-1] if chance.random() < 0.9 else list(out))
+        )  # `sizes`, the last, less often
         cells = out[name].reshape(-1).view(np.uint32 if chance.random() < 0.7 else np.uint64)
         many = len(cells) if chance.random() < 0.2 else int(chance.integers(1, 20))
         places = chance.integers(0, len(cells), many) if len(cells) else np.zeros(0, np.int64)
@@ -74,11 +98,17 @@ def damaged_arrays(arrays: dict[str, np.ndarray], chance: np.random.Generator) -
         if what == 0:
             cells[places] = chance.integers(0, top, len(places), cells.dtype, endpoint=True)
         elif what == 1:
-            cells[places] = np.array([one & top for one in EXTREME], cells.dtype)[chance.integers(0, len(EXTREME), len(places))]
+            cells[places] = np.array([one & top for one in EXTREME], cells.dtype)[
+                chance.integers(0, len(EXTREME), len(places))
+            ]
         elif what == 2:
-            cells[places] ^= cells.dtype.type(1) << chance.integers(0, 8 * cells.itemsize, len(places)).astype(cells.dtype)
+            cells[places] ^= cells.dtype.type(1) << chance.integers(
+                0, 8 * cells.itemsize, len(places)
+            ).astype(cells.dtype)
         else:
-            cells[places] = chance.integers(0, 1000, len(places)).astype(cells.dtype)  # numbers as they stand there
+            cells[places] = chance.integers(0, 1000, len(places)).astype(
+                cells.dtype
+            )  # numbers as they stand there
     return out
 
 
@@ -90,7 +120,9 @@ def asked(layout: Table | Trie, chance: np.random.Generator) -> None:
     tokens, odd = chance.integers(0, WORDS, 60), chance.integers(-(1 << 31), 1 << 31, 60)
     tokens = np.where(chance.random(60) < 0.8, tokens, odd).astype(np.int32)
     starts = np.array([0, 20, 20, 60])
-    assert proper(layout.score(tokens, starts)) and proper(layout.score(tokens, starts, separately=True))
+    assert proper(layout.score(tokens, starts)) and proper(
+        layout.score(tokens, starts, separately=True)
+    )
     states = layout.start(8)
     states[4:] = chance.integers(-(1 << 31), 1 << 31, states[4:].shape)
     for at in range(0, 24, 8):
@@ -104,7 +136,11 @@ def asked(layout: Table | Trie, chance: np.random.Generator) -> None:
     levels, smoothed = layout.levels()  # may be Unfit, all else was answered
     for below, level, weights in zip([None, *levels], levels, smoothed.levels):
         assert proper(weights.log_prob) and (weights.backoff < 99).all()
-        assert below is None or len(level) == 0 or (level.context.max() < len(below) and level.suffix.max() < len(below))
+        assert (
+            below is None
+            or len(level) == 0
+            or (level.context.max() < len(below) and level.suffix.max() < len(below))
+        )
 
 
 def fuzz(inputs: int, start: int) -> dict:
@@ -140,7 +176,13 @@ def fuzz(inputs: int, start: int) -> dict:
                 failures.append(f"{number}: {type(error).__name__}: {error}")
             slowest = max(slowest, time.perf_counter() - began)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - grown) / 1024
-    return {"inputs": inputs, **tally, "failures": failures[:10], "slowest": slowest, "grown": grown}
+    return {
+        "inputs": inputs,
+        **tally,
+        "failures": failures[:10],
+        "slowest": slowest,
+        "grown": grown,
+    }
 
 
 if __name__ == "__main__":

@@ -28,7 +28,10 @@ from wenmai.models.ngram.spilled import count_blocks
 def test_counts_are_those_of_a_plain_loop(seed):
     chance = np.random.default_rng(seed)
     order = int(chance.integers(1, 6))
-    text = [[f"w{n}" for n in chance.integers(0, 5, chance.integers(0, 7))] for _ in range(chance.integers(1, 9))]
+    text = [
+        [f"w{n}" for n in chance.integers(0, 5, chance.integers(0, 7))]
+        for _ in range(chance.integers(1, 9))
+    ]
     tokens, names = numbered(text)
     levels = count(tokens, len(names), order, BEGIN)
     tables = in_words(levels, names)
@@ -51,15 +54,23 @@ def same(found, expected) -> None:
 
 
 def any_text(chance, words: int, sentences: int) -> bytes:
-    pieces = ["".join(chance.choice([" ", "\t", "\r", "  "]) + f"w{n}" for n in chance.zipf(1.3, chance.integers(0, 9)) % words)
-              for _ in range(sentences)]  # fmt: skip
+    pieces = [
+        "".join(
+            chance.choice([" ", "\t", "\r", "  "]) + f"w{n}"
+            for n in chance.zipf(1.3, chance.integers(0, 9)) % words
+        )
+        for _ in range(sentences)
+    ]
     return "\n".join(pieces).encode()
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_threads_change_nothing(seed, monkeypatch):
     chance = np.random.default_rng(seed)
-    text, order = any_text(chance, int(chance.integers(1, 30)), int(chance.integers(1, 60))), int(chance.integers(1, 8))
+    text, order = (
+        any_text(chance, int(chance.integers(1, 30)), int(chance.integers(1, 60))),
+        int(chance.integers(1, 8)),
+    )
     alone = Growing()
     tokens = alone.read(text)
     expected = count(tokens, alone.size, order, BEGIN)
@@ -85,12 +96,25 @@ def by_the_line(text: bytes) -> tuple[list[int], list[bytes]]:
 
 
 TEXTS = {
-    "empty": b"", "a line end": b"\n", "no line end": b"a b", "blank lines": b"\n\n  \n a\n", "windows": b"a b\r\nc\r\n",
-    "zeros": b"a\0b \0 \0\0\n\0", "no utf-8": b"\xff\xfe a \xc3\n\xff\xfe", "specials": b"<s> a </s> <unk> <s>\n</s>",
-    "chinese": "文 脉\n脉　文".encode(), "a long line": b"abcdefghijklmnopqrst c " * 450_000 + b"\n" + b"x y\n" * 300_000,
-    "a long word": b"a " + b"b" * 10_000_000 + b" c\n" + b"d" * 70_000 + b"\nb " + b"b" * 10_000_000 + b" e\n",
+    "empty": b"",
+    "a line end": b"\n",
+    "no line end": b"a b",
+    "blank lines": b"\n\n  \n a\n",
+    "windows": b"a b\r\nc\r\n",
+    "zeros": b"a\0b \0 \0\0\n\0",
+    "no utf-8": b"\xff\xfe a \xc3\n\xff\xfe",
+    "specials": b"<s> a </s> <unk> <s>\n</s>",
+    "chinese": "文 脉\n脉　文".encode(),
+    "a long line": b"abcdefghijklmnopqrst c " * 450_000 + b"\n" + b"x y\n" * 300_000,
+    "a long word": b"a "
+    + b"b" * 10_000_000
+    + b" c\n"
+    + b"d" * 70_000
+    + b"\nb "
+    + b"b" * 10_000_000
+    + b" e\n",
     "many words": b" ".join(b"%d" % n for n in range(200_000)) + b"\n" + b"7\n" * 10,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -104,8 +128,16 @@ def test_texts_of_any_kind(name):
     found, starts = vocabulary.numbers(text)
     assert found.tolist() == [token for token in tokens if token != BEGIN]
     assert len(starts) - 1 == tokens.count(BEGIN) and starts[-1] == len(found)
-    assert vocabulary.number("<s>") == vocabulary.number("</s>") == vocabulary.number("\udcff") == vocabulary.number("") == UNK
-    np.testing.assert_array_equal(growing.read(text), np.array(tokens, np.int32))  # again: nothing is new
+    assert (
+        vocabulary.number("<s>")
+        == vocabulary.number("</s>")
+        == vocabulary.number("\udcff")
+        == vocabulary.number("")
+        == UNK
+    )
+    np.testing.assert_array_equal(
+        growing.read(text), np.array(tokens, np.int32)
+    )  # again: nothing is new
 
 
 def test_a_vocabulary_from_a_damaged_file_is_harmless():
@@ -119,7 +151,12 @@ def test_a_vocabulary_from_a_damaged_file_is_harmless():
     for kind in (np.int32, np.int64):
         highest = np.iinfo(kind).max
         starts = chance.integers(-highest, highest, len(whole.starts)).astype(kind)
-        for slots in (chance.integers(-(2**31), 2**31, 1024), chance.integers(0, 400, 64), np.full(1, 3), np.full(0, 3)):
+        for slots in (
+            chance.integers(-(2**31), 2**31, 1024),
+            chance.integers(0, 400, 64),
+            np.full(1, 3),
+            np.full(0, 3),
+        ):
             for letters in (whole.letters, whole.letters[:9], whole.letters[:0]):
                 for some in (starts, whole.starts.astype(kind), starts[:1], starts[:0]):
                     found = Vocabulary(letters, some, slots.astype(np.int32)).numbers(text)[0]
@@ -144,14 +181,22 @@ def test_runs_change_nothing(order, chunk, monkeypatch):
         text = any_text(chance, int(chance.integers(1, 30)), int(chance.integers(1, 60)))
         alone, growing = Growing(), Growing()
         expected = count(alone.read(text), alone.size, order, BEGIN)
-        found = count_blocks(in_blocks(text, growing, int(chance.integers(1, 9))), lambda own=growing: own.size, order, memory)
+        found = count_blocks(
+            in_blocks(text, growing, int(chance.integers(1, 9))),
+            lambda own=growing: own.size,
+            order,
+            memory,
+        )
         same(found, expected)
 
 
 def test_a_text_of_nothing():
     for memory in (0, None):
         same(count_blocks([], lambda: 3, 3, memory), count(np.zeros(0, np.int32), 3, 3, BEGIN))
-        same(count_blocks([np.zeros(0, np.int32)] * 2, lambda: 3, 3, memory), count(np.zeros(0, np.int32), 3, 3, BEGIN))
+        same(
+            count_blocks([np.zeros(0, np.int32)] * 2, lambda: 3, 3, memory),
+            count(np.zeros(0, np.int32), 3, 3, BEGIN),
+        )
 
 
 @pytest.mark.skipif(not PTB.is_dir(), reason="the Penn Treebank text is not here")
@@ -165,7 +210,9 @@ def test_penn_treebank_through_files():
 
 def test_a_sentence_that_is_larger_than_memory(monkeypatch):
     monkeypatch.setattr(spilled, "LEAST", 4)
-    tokens = np.concatenate([np.array([BEGIN, *range(3, most), END], np.int32) for most in (3, 40, 3, 4, 50, 60, 3)])
+    tokens = np.concatenate(
+        [np.array([BEGIN, *range(3, most), END], np.int32) for most in (3, 40, 3, 4, 50, 60, 3)]
+    )
     same(count_blocks([tokens[:43], tokens[43:]], lambda: 60, 3, 0), count(tokens, 60, 3, BEGIN))
 
 
@@ -176,7 +223,9 @@ def test_files_are_gone_and_what_hinders_them_is_a_sentence(tmp_path, monkeypatc
     levels = count_blocks([tokens], lambda: growing.size, 3, 0, tmp_path)
     assert len(levels[2]) > 100 and not list(tmp_path.iterdir())
     levels[2].count[:] = 1  # as any other array
-    with pytest.raises(Mistake, match="nowhere: No such file or directory, while n-grams were put there"):
+    with pytest.raises(
+        Mistake, match="nowhere: No such file or directory, while n-grams were put there"
+    ):
         count_blocks([tokens], lambda: growing.size, 3, 0, tmp_path / "nowhere")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
@@ -224,7 +273,9 @@ print(most[0] - before, sum(20 * len(level) for level in levels))
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_memory_is_bounded():
     """Every n-gram is a new one, so that the levels are larger than the memory that counting them may have."""
-    ran = subprocess.run([sys.executable, "-c", WATCHED], capture_output=True, text=True, timeout=300, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", WATCHED], capture_output=True, text=True, timeout=300, check=False
+    )
     most, levels = map(int, ran.stdout.split())
     assert levels > 160_000_000 and most < 100_000_000, ran.stderr
 
@@ -240,7 +291,9 @@ def test_spark_counts_the_same(tmp_path, monkeypatch):
     from wenmai.models.ngram.spark_session import session
 
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "spark"))
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it runs for seconds only
+    monkeypatch.setenv(
+        "JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    )  # it runs for seconds only
     chance = np.random.default_rng(0)
     odd = b"\n".join(text for text in TEXTS.values() if len(text) < 100)
     one, two, three = tmp_path / "a{b} [c]*.txt", tmp_path / "b.txt", tmp_path / "c.txt.gz"
@@ -248,7 +301,10 @@ def test_spark_counts_the_same(tmp_path, monkeypatch):
     two.write_bytes(any_text(chance, 700, 2000) + b"\n")
     three.write_bytes(gzip.compress(any_text(chance, 900, 1000) + b"\nlast"))
     packed = [two, three, one]  # not in the order of their names
-    whole = b"".join(file.read_bytes() if file != three else gzip.decompress(file.read_bytes()) + b"\n" for file in packed)
+    whole = b"".join(
+        file.read_bytes() if file != three else gzip.decompress(file.read_bytes()) + b"\n"
+        for file in packed
+    )
     cases = [(packed, whole, 5)]
     if PTB.is_dir():
         treebank = tmp_path / "ptb.txt"
@@ -304,7 +360,9 @@ def test_runs_of_a_range_are_merged_without_spark():
             for number, run in spark.cut_run(tokens, cuts, order):
                 runs[number].append(run)
         expected = count(np.concatenate(parts), growing.size, order, BEGIN)
-        rows = [row for number in (2, 0, 3, 1) for row in spark.merge_range(number, runs[number], order)]
+        rows = [
+            row for number in (2, 0, 3, 1) for row in spark.merge_range(number, runs[number], order)
+        ]
         tree = merging.Tree(expected[0].count)
         spark.put_together(tree, rows, order, 4, None)
         same(tree.levels, expected)

@@ -13,10 +13,28 @@ from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.language.scoring import Reader, as_tensor, windows
 from wenmai.models.token_scores import TokenScores
 
-TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat saw the dog", "the dog saw a cat on the mat", "",
-        "the mat is on the log", "a dog is a dog", "the cat is on the dog"] * 3  # fmt: skip
-HELD = ["the cat is a cat", "the mat saw the log", "a zebra sat on a cat", "a cat is on the log", "the dog is a mat"] * 3
-SMALL = {"ngram": {"order": 3}, "gpt": {"width": 24, "layers": 2, "heads": 2, "context": 12}, "cnn": {"filters": 24, "layers": 2}}
+TEXT = [
+    "the cat sat on the mat",
+    "the dog sat on the log",
+    "a cat saw the dog",
+    "the dog saw a cat on the mat",
+    "",
+    "the mat is on the log",
+    "a dog is a dog",
+    "the cat is on the dog",
+] * 3
+HELD = [
+    "the cat is a cat",
+    "the mat saw the log",
+    "a zebra sat on a cat",
+    "a cat is on the log",
+    "the dog is a mat",
+] * 3
+SMALL = {
+    "ngram": {"order": 3},
+    "gpt": {"width": 24, "layers": 2, "heads": 2, "context": 12},
+    "cnn": {"filters": 24, "layers": 2},
+}
 RUNGS = ["ngram", "mlp", "cnn", "lstm", "rnn-gated", "gpt"]
 NETWORKS = RUNGS[1:]
 END = NUMBERED.end  # of words between spaces
@@ -30,7 +48,9 @@ def trained():
 
     def one(rung: str) -> LanguageModel:
         if rung not in models:
-            options = SMALL.get(rung, {"hidden": 24} | ({"context": 12} if rung == "rnn-gated" else {}))
+            options = SMALL.get(
+                rung, {"hidden": 24} | ({"context": 12} if rung == "rnn-gated" else {})
+            )
             steps = {} if rung == "ngram" else {"steps": 30}
             models[rung] = LanguageModel(rung, **options | steps).fit(TEXT)
         return models[rung]
@@ -50,8 +70,12 @@ def numbers(model: LanguageModel, lines: list[str]) -> np.ndarray:
 def test_windows_count_every_step_once_in_order(steps, count):
     for stride in range(1, steps + 1):
         for done in {0, min(count, steps - stride)}:
-            found = [start + at for starts, size, first in windows(count, done, steps, stride) for start in starts
-                     for at in range(first, size)]  # fmt: skip
+            found = [
+                start + at
+                for starts, size, first in windows(count, done, steps, stride)
+                for start in starts
+                for at in range(first, size)
+            ]
             assert found == list(range(done, count))
             for starts, size, _ in windows(count, done, steps, stride):
                 assert size <= steps and (starts >= 0).all() and (starts + size <= count).all()
@@ -64,12 +88,18 @@ def test_a_stride_is_what_every_token_sees(rung, stride, trained):
     model, tokens = trained(rung), np.concatenate([[END], numbers(trained(rung), HELD)])
     steps, expected = model.model_.context, []
     for at in range(len(tokens) - 1):
-        end = at + 1 if at < steps else min(steps + stride * -(-(at + 1 - steps) // stride), len(tokens) - 1)
+        end = (
+            at + 1
+            if at < steps
+            else min(steps + stride * -(-(at + 1 - steps) // stride), len(tokens) - 1)
+        )
         start = 0 if at < steps else end - steps
         with torch.no_grad():
             y, _ = model.model_.hidden(as_tensor(tokens[None, start:end]), None)
             expected.append(float(model.model_.head.outputs(y)[0, at - start, tokens[at + 1]]))
-    found = np.concatenate([part.log_probs for part in Reader(model.model_, END, stride).read(tokens[1:])])
+    found = np.concatenate(
+        [part.log_probs for part in Reader(model.model_, END, stride).read(tokens[1:])]
+    )
     np.testing.assert_allclose(found, expected, atol=1e-4)
     scores = model.evaluate(HELD, stride=stride)
     assert scores["perplexity_sliding"] == pytest.approx(math.exp(-np.mean(expected)), rel=1e-4)
@@ -99,19 +129,28 @@ def cached_by_hand(said: TokenScores, size: int, weight: float, theta: float) ->
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-@pytest.mark.parametrize(("size", "weight", "theta"), [(7, 0.3, 0.05), (1000, 0.1, 0.5), (1, 0.5, 0.0), (30, 1e-3, 2.0)])
+@pytest.mark.parametrize(
+    ("size", "weight", "theta"), [(7, 0.3, 0.05), (1000, 0.1, 0.5), (1, 0.5, 0.0), (30, 1e-3, 2.0)]
+)
 def test_a_cache_is_its_formula(rung, size, weight, theta, trained):
     model, theta = trained(rung), 0.0 if rung == "ngram" else theta
     block = "".join(f"{line}\n" for line in HELD).encode()
     parts = list(model.trained().language.token_scores([block]))
-    said = TokenScores(np.concatenate([p.tokens for p in parts]), np.concatenate([p.log_probs for p in parts]),
-                torch.cat([p.y for p in parts]))  # fmt: skip
+    said = TokenScores(
+        np.concatenate([p.tokens for p in parts]),
+        np.concatenate([p.log_probs for p in parts]),
+        torch.cat([p.y for p in parts]),
+    )
     expected = cached_by_hand(said, size, weight, theta)
-    np.testing.assert_allclose(ContinuousCache(size, weight, theta).log_probs(parts), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        ContinuousCache(size, weight, theta).log_probs(parts), expected, rtol=1e-3, atol=1e-3
+    )
     given = {"cache_weight": weight} | ({} if rung == "ngram" else {"cache_flatness": theta})
     scores = model.evaluate(HELD, cache=size, **given)
     assert scores["perplexity_cache"] == pytest.approx(math.exp(-np.mean(expected)), rel=1e-3)
-    assert scores["bits_per_byte_cache"] == pytest.approx(-sum(expected) / math.log(2) / len(block), rel=1e-3)
+    assert scores["bits_per_byte_cache"] == pytest.approx(
+        -sum(expected) / math.log(2) / len(block), rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -124,7 +163,9 @@ def test_what_a_cache_says_sums_to_one(rung, trained):
     before, total = np.concatenate([p.log_probs for p in said])[:-1], 0.0
     for token, log_prob in enumerate(log_probs.tolist()):
         every = TokenScores(np.append(tokens, token), np.append(before, log_prob), y)
-        total += math.exp(ContinuousCache(8, 0.4, 0.0 if rung == "ngram" else 0.1).log_probs([every])[-1])
+        total += math.exp(
+            ContinuousCache(8, 0.4, 0.0 if rung == "ngram" else 0.1).log_probs([every])[-1]
+        )
     assert total == pytest.approx(1, abs=1e-4)
 
 
@@ -137,8 +178,12 @@ def test_a_cache_without_weight_changes_nothing(rung, trained):
 
 def test_pieces_make_no_difference_to_a_cache():
     chance = np.random.default_rng(0)
-    said = TokenScores(chance.integers(3, 9, 700), np.log(chance.uniform(0.01, 0.9, 700)), torch.randn(700, 5))
-    cut = [TokenScores(*(values[start : start + 90] for values in said)) for start in range(0, 700, 90)]
+    said = TokenScores(
+        chance.integers(3, 9, 700), np.log(chance.uniform(0.01, 0.9, 700)), torch.randn(700, 5)
+    )
+    cut = [
+        TokenScores(*(values[start : start + 90] for values in said)) for start in range(0, 700, 90)
+    ]
     whole, parts = (ContinuousCache(40, 0.2, 0.3).log_probs(read) for read in ([said], cut))
     np.testing.assert_allclose(whole, parts, atol=1e-5)
 
@@ -148,11 +193,16 @@ def test_weight_and_flatness_come_from_what_was_read():
     model = LanguageModel("lstm", hidden=16, steps=5).fit(TEXT)
     again = ["zebra dog mat mat log sat"] * 200
     scores = model.evaluate(again, cache=100)
-    assert scores["perplexity_cache"] < 0.8 * scores["perplexity"] and "at the end 0.6" in scores.notes[-1]
+    assert (
+        scores["perplexity_cache"] < 0.8 * scores["perplexity"]
+        and "at the end 0.6" in scores.notes[-1]
+    )
     fitted = model.evaluate(again, cache=100, tune=again)
     assert fitted["perplexity_cache"] < scores["perplexity_cache"]
     assert fitted.notes[-1].endswith("as they were best on the other text")
-    given = model.evaluate(again, cache=100, cache_weight=0.6, cache_flatness=ContinuousCache(9).flatnesses[-1])
+    given = model.evaluate(
+        again, cache=100, cache_weight=0.6, cache_flatness=ContinuousCache(9).flatnesses[-1]
+    )
     assert min(given["perplexity_cache"], fitted["perplexity_cache"]) <= scores["perplexity_cache"]
 
 
@@ -167,12 +217,21 @@ def weights_of(model) -> dict:
 @pytest.mark.parametrize("kind", ["sgd", "rms"])
 def test_a_model_that_learned_from_the_text_is_as_it_was(rung, kind, trained):
     model = trained(rung)
-    before, plain, said = weights_of(model), model.evaluate(HELD), model.generate("the", tokens=9, seed=1)
+    before, plain, said = (
+        weights_of(model),
+        model.evaluate(HELD),
+        model.generate("the", tokens=9, seed=1),
+    )
     scores = model.evaluate(HELD, dynamic=kind, dynamic_segment=4, tune=TEXT, dynamic_rate=0.05)
-    assert {name: scores[name] for name in plain} == plain and scores["perplexity_dynamic"] != plain["perplexity"]
+    assert {name: scores[name] for name in plain} == plain and scores[
+        "perplexity_dynamic"
+    ] != plain["perplexity"]
     after = weights_of(model)
     assert all(torch.equal(before[name], after[name]) for name in before)
-    assert not any(weight.grad is not None for weight in model.model_.parameters()) and not model.model_.training
+    assert (
+        not any(weight.grad is not None for weight in model.model_.parameters())
+        and not model.model_.training
+    )
     assert model.evaluate(HELD) == plain and model.generate("the", tokens=9, seed=1) == said
     with pytest.raises(ZeroDivisionError), dynamic.learning(model.model_) as (weights, _):
         with torch.no_grad():
@@ -184,8 +243,13 @@ def test_a_model_that_learned_from_the_text_is_as_it_was(rung, kind, trained):
 @pytest.mark.parametrize("rung", NETWORKS)
 def test_dynamic_without_a_rate_is_plain(rung, trained):
     segment = 6 if rung in WINDOWED else 5
-    scores = trained(rung).evaluate(HELD, dynamic="sgd", dynamic_rate=0, dynamic_segment=segment,
-                                    **({"stride": segment} if rung in WINDOWED else {}))  # fmt: skip
+    scores = trained(rung).evaluate(
+        HELD,
+        dynamic="sgd",
+        dynamic_rate=0,
+        dynamic_segment=segment,
+        **({"stride": segment} if rung in WINDOWED else {}),
+    )
     plain = scores["perplexity_sliding" if rung in WINDOWED else "perplexity"]
     assert scores["perplexity_dynamic"] == pytest.approx(plain, rel=1e-4)
 
@@ -195,18 +259,30 @@ def test_dynamic_evaluation_is_its_formula(squared):
     """An lstm, segment by segment, with the plain arithmetic of every weight."""
     fitted = LanguageModel("lstm", hidden=8, layers=1, steps=5).fit(TEXT)
     model = fitted.model_
-    tokens, rate, decay = fitted.inputs_.numbers(b"the cat sat on the log\na dog saw a dog\n")[0], 0.1, 0.05
+    tokens, rate, decay = (
+        fitted.inputs_.numbers(b"the cat sat on the log\na dog saw a dog\n")[0],
+        0.1,
+        0.05,
+    )
     squares = dynamic.squares_of(model, END, tokens, 4) if squared else None
     assert squares is None or all((square >= 0).all() and square.any() for square in squares)
-    found = dynamic.log_probs(model, END, [tokens[:5], tokens[5:]], dynamic.Steps(rate, decay, 5, squares))
+    found = dynamic.log_probs(
+        model, END, [tokens[:5], tokens[5:]], dynamic.Steps(rate, decay, 5, squares)
+    )
     trained = {name: value.detach().clone() for name, value in model.named_parameters()}
     roots = {name: square.sqrt() for name, square in zip(trained, squares)} if squared else {}
-    mean = sum(root.sum() for root in roots.values()) / sum(root.numel() for root in roots.values()) if squared else None
+    mean = (
+        sum(root.sum() for root in roots.values()) / sum(root.numel() for root in roots.values())
+        if squared
+        else None
+    )
     known, state, expected = np.concatenate([[END], tokens]), None, []
     for start in range(0, len(tokens), 5):
         piece = known[start : start + 6]
         y, state = model.hidden(as_tensor(piece[None, :-1]), state)
-        each = model.head.outputs(y)[0, torch.arange(len(piece) - 1), torch.from_numpy(piece[1:].astype(np.int64))]
+        each = model.head.outputs(y)[
+            0, torch.arange(len(piece) - 1), torch.from_numpy(piece[1:].astype(np.int64))
+        ]
         expected += each.tolist()
         model.zero_grad()
         (-each.mean()).backward()
@@ -227,32 +303,48 @@ def test_a_network_learns_from_what_it_reads(rung):
     options = SMALL["gpt"] if rung == "gpt" else {"hidden": 24}
     model = LanguageModel(rung, steps=60, **options).fit(TEXT)
     other = ["dog dog mat log", "mat sat sat dog"] * 30
-    scores = model.evaluate(other, dynamic="sgd", dynamic_segment=8, dynamic_rate=0.3, dynamic_decay=0)
+    scores = model.evaluate(
+        other, dynamic="sgd", dynamic_segment=8, dynamic_rate=0.3, dynamic_decay=0
+    )
     assert scores["perplexity_dynamic"] < 0.8 * scores["perplexity"]
     fitted = model.evaluate(other, dynamic="rms", dynamic_segment=8, tune=other[:20])
-    assert fitted["perplexity_dynamic"] < fitted["perplexity"] and "as it was best on the other text" in fitted.notes[-1]
+    assert (
+        fitted["perplexity_dynamic"] < fitted["perplexity"]
+        and "as it was best on the other text" in fitted.notes[-1]
+    )
 
 
 # What cannot be
 
 
-@pytest.mark.parametrize(("rung", "ways", "said"), [
-    ("lstm", {"stride": 3}, "stride goes with rungs that read a text in windows"),
-    ("ngram", {"stride": 3}, "stride goes with rungs"),
-    ("gpt", {"stride": 0}, "stride=0: expected 1 to 12"), ("gpt", {"stride": 13}, "stride=13: expected 1 to 12"),
-    ("ngram", {"dynamic": "sgd"}, "an n-gram model has none: it counts"),
-    ("ngram", {"cache": 9, "cache_flatness": 1}, "all count alike"),
-    ("lstm", {"cache": -1}, "cache=-1: expected at least 0"), ("lstm", {"cache_weight": 0.1}, "goes with cache=…"),
-    ("lstm", {"cache": 9, "cache_weight": 1.1}, "cache_weight=1.1: expected a share"),
-    ("lstm", {"dynamic_rate": 0.1}, "goes with dynamic=…"), ("lstm", {"dynamic": "adam"}, "dynamic='adam' is not one of none"),
-    ("lstm", {"dynamic": "rms"}, "give one with --tune FILE"), ("lstm", {"dynamic": "sgd", "dynamic_decay": 2}, "a share"),
-    ("lstm", {"dynamic_segment": 9}, "goes with dynamic=…"),
-    ("lstm", {"tune": HELD}, "neither is asked for; add cache=2000 or dynamic=sgd"),
-    ("lstm", {"tune": [], "dynamic": "rms"}, "is empty; expected at least one line"),
-    ("lstm", {"tune": [], "cache": 9}, "is empty"),
-    ("lstm", {"dynamic": "sgd", "dynamic_segment": 0}, "dynamic_segment=0: expected at least 1"),
-    ("lstm", {"cash": 9}, 'unknown option "cash"; did you mean cache?'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rung", "ways", "said"),
+    [
+        ("lstm", {"stride": 3}, "stride goes with rungs that read a text in windows"),
+        ("ngram", {"stride": 3}, "stride goes with rungs"),
+        ("gpt", {"stride": 0}, "stride=0: expected 1 to 12"),
+        ("gpt", {"stride": 13}, "stride=13: expected 1 to 12"),
+        ("ngram", {"dynamic": "sgd"}, "an n-gram model has none: it counts"),
+        ("ngram", {"cache": 9, "cache_flatness": 1}, "all count alike"),
+        ("lstm", {"cache": -1}, "cache=-1: expected at least 0"),
+        ("lstm", {"cache_weight": 0.1}, "goes with cache=…"),
+        ("lstm", {"cache": 9, "cache_weight": 1.1}, "cache_weight=1.1: expected a share"),
+        ("lstm", {"dynamic_rate": 0.1}, "goes with dynamic=…"),
+        ("lstm", {"dynamic": "adam"}, "dynamic='adam' is not one of none"),
+        ("lstm", {"dynamic": "rms"}, "give one with --tune FILE"),
+        ("lstm", {"dynamic": "sgd", "dynamic_decay": 2}, "a share"),
+        ("lstm", {"dynamic_segment": 9}, "goes with dynamic=…"),
+        ("lstm", {"tune": HELD}, "neither is asked for; add cache=2000 or dynamic=sgd"),
+        ("lstm", {"tune": [], "dynamic": "rms"}, "is empty; expected at least one line"),
+        ("lstm", {"tune": [], "cache": 9}, "is empty"),
+        (
+            "lstm",
+            {"dynamic": "sgd", "dynamic_segment": 0},
+            "dynamic_segment=0: expected at least 1",
+        ),
+        ("lstm", {"cash": 9}, 'unknown option "cash"; did you mean cache?'),
+    ],
+)
 def test_what_cannot_be_judged_is_a_sentence(rung, ways, said, trained):
     with pytest.raises(Mistake, match=said):
         trained(rung).evaluate(HELD, **ways)

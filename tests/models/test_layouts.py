@@ -34,8 +34,11 @@ def text(sentences: int, seed: int, words: int = WORDS) -> list[list[int]]:
     for _ in range(sentences):
         row = [BEGIN]
         for _ in range(int(chance.integers(0, 10))):
-            row.append(3 + (2 * row[-1] + int(chance.integers(0, 3))) % (words - 5) if chance.random() < 0.7 else
-                       int(chance.integers(3, words - 2)))  # fmt: skip
+            row.append(
+                3 + (2 * row[-1] + int(chance.integers(0, 3))) % (words - 5)
+                if chance.random() < 0.7
+                else int(chance.integers(3, words - 2))
+            )
         rows.append([*row, END])
     return rows
 
@@ -48,7 +51,9 @@ def model(order: int, smoothing: str = "modified-kneser-ney"):
 
 def read(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     """As sentences to be scored: without what opens them."""
-    return np.concatenate([row[1:] for row in rows]).astype(np.int32), np.cumsum([0, *(len(row) - 1 for row in rows)])
+    return np.concatenate([row[1:] for row in rows]).astype(np.int32), np.cumsum(
+        [0, *(len(row) - 1 for row in rows)]
+    )
 
 
 class Plain:
@@ -58,7 +63,10 @@ class Plain:
         self.known, grams = {}, [(word,) for word in levels[0].word.tolist()]
         for n, (level, weights) in enumerate(zip(levels, smoothed.levels)):
             if n:
-                grams = [(*grams[before], word) for before, word in zip(level.context.tolist(), level.word.tolist())]
+                grams = [
+                    (*grams[before], word)
+                    for before, word in zip(level.context.tolist(), level.word.tolist())
+                ]
             self.known.update(zip(grams, zip(weights.log_prob.tolist(), weights.backoff.tolist())))
         self.order = len(levels)
 
@@ -70,26 +78,42 @@ class Plain:
 
 
 @pytest.mark.parametrize("order", range(1, 8))
-@pytest.mark.parametrize("smoothing", ["modified-kneser-ney", "katz", "witten-bell", "add-one", "none"])
+@pytest.mark.parametrize(
+    "smoothing", ["modified-kneser-ney", "katz", "witten-bell", "add-one", "none"]
+)
 def test_all_say_what_a_dictionary_says(order, smoothing):
     levels, smoothed = model(order, smoothing)
-    plain, rows = Plain(levels, smoothed), [*text(20, 1), *text(20, 0), [BEGIN, 7, WORDS - 1, 7, END]]
-    expected = np.array([plain.log_prob(tuple(row[:at]), row[at]) for row in rows for at in range(1, len(row))])
+    plain, rows = (
+        Plain(levels, smoothed),
+        [*text(20, 1), *text(20, 0), [BEGIN, 7, WORDS - 1, 7, END]],
+    )
+    expected = np.array(
+        [plain.log_prob(tuple(row[:at]), row[at]) for row in rows for at in range(1, len(row))]
+    )
     tokens, starts = read(rows)
     sums = np.array([expected[start:end].sum() for start, end in pairwise(starts)])
-    assert smoothing != "none" or np.isneginf(expected).any()  # what was never seen stays impossible
+    assert (
+        smoothing != "none" or np.isneginf(expected).any()
+    )  # what was never seen stays impossible
     for layout in (Table.of(levels, smoothed), Trie.of(levels, smoothed)):
         assert layout.order == order
-        np.testing.assert_allclose(layout.score(tokens, starts, separately=True), expected, atol=2e-5)
+        np.testing.assert_allclose(
+            layout.score(tokens, starts, separately=True), expected, atol=2e-5
+        )
         np.testing.assert_allclose(layout.score(tokens, starts), sums, atol=1e-4)
         states, slow = layout.start(len(rows)), layout.start(len(rows)).tolist()
-        assert states.dtype == np.int32 and states.shape == (len(rows), max(1, order - 1) if isinstance(layout, Trie) else 1)
+        assert states.dtype == np.int32 and states.shape == (
+            len(rows),
+            max(1, order - 1) if isinstance(layout, Trie) else 1,
+        )
         for step in range(1, max(map(len, rows))):
             alive = [n for n, row in enumerate(rows) if step < len(row)]
             words = np.array([rows[n][step] for n in alive], np.int32)
             wanted = expected[[starts[n] + step - 1 for n in alive]]
             if step < 4:
-                np.testing.assert_allclose(layout.following(states[alive[0]])[words[0]], wanted[0], atol=2e-5)
+                np.testing.assert_allclose(
+                    layout.following(states[alive[0]])[words[0]], wanted[0], atol=2e-5
+                )
             for n, want in zip(alive, wanted):
                 found, slow[n] = layout.one(tuple(slow[n]), rows[n][step])
                 assert found == pytest.approx(want, abs=2e-5)
@@ -113,12 +137,19 @@ def test_after_nothing(kind, order):
 @BOTH
 def test_a_word_beyond_the_vocabulary_is_unknown(kind):
     layout = kind.of(*model(3))
-    odd, plain = np.array([7, -1, 8, WORDS, 9, 1 << 40, END]), np.array([7, UNK, 8, UNK, 9, UNK, END])
+    odd, plain = (
+        np.array([7, -1, 8, WORDS, 9, 1 << 40, END]),
+        np.array([7, UNK, 8, UNK, 9, UNK, END]),
+    )
     starts = np.array([0, 7])
-    np.testing.assert_array_equal(layout.score(odd, starts, separately=True), layout.score(plain, starts, separately=True))
+    np.testing.assert_array_equal(
+        layout.score(odd, starts, separately=True), layout.score(plain, starts, separately=True)
+    )
     state = tuple(layout.start(1)[0].tolist())
     assert layout.one(state, WORDS) == layout.one(state, -5) == layout.one(state, UNK)
-    for ours, theirs in zip(layout.advance(layout.start(7), odd), layout.advance(layout.start(7), plain)):
+    for ours, theirs in zip(
+        layout.advance(layout.start(7), odd), layout.advance(layout.start(7), plain)
+    ):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -127,7 +158,9 @@ def test_threads_change_nothing(kind):
     layout, (tokens, starts) = kind.of(*model(4)), read(text(9000, 5))
     assert len(tokens) > 3 << 14
     for threads in (2, 3, None):
-        np.testing.assert_array_equal(layout.score(tokens, starts, threads), layout.score(tokens, starts, 1))
+        np.testing.assert_array_equal(
+            layout.score(tokens, starts, threads), layout.score(tokens, starts, 1)
+        )
         each = (layout.score(tokens, starts, number, separately=True) for number in (threads, 1))
         np.testing.assert_array_equal(*each)
     nothing = np.zeros(0, np.int32), np.zeros(1, np.int64)
@@ -155,7 +188,11 @@ def test_the_n_grams_come_out_as_they_went_in(kind, order, smoothing):
 
 @BOTH
 @settings(max_examples=40, deadline=None)
-@given(rows=st.lists(st.lists(st.integers(3, 7), max_size=6), max_size=8), order=st.integers(1, 7), seed=st.integers(0, 99))
+@given(
+    rows=st.lists(st.lists(st.integers(3, 7), max_size=6), max_size=8),
+    order=st.integers(1, 7),
+    seed=st.integers(0, 99),
+)
 def test_n_grams_in_any_order_are_sorted(kind, rows, order, seed):
     """As an ARPA file may have them; of short texts, too, in which the higher orders are empty."""
     tokens = np.array([word for row in rows or [[]] for word in (BEGIN, *row, END)], np.int32)
@@ -164,8 +201,14 @@ def test_n_grams_in_any_order_are_sorted(kind, rows, order, seed):
     mixed, weights, place = levels[:1], smoothed.levels[:1], np.arange(8)
     for level, own in zip(levels[1:], smoothed.levels[1:]):
         turn = chance.permutation(len(level))
-        mixed.append(type(level)(level.word[turn], place[level.context[turn]].astype(np.int32),
-                                 place[level.suffix[turn]].astype(np.int32), level.count[turn]))  # fmt: skip
+        mixed.append(
+            type(level)(
+                level.word[turn],
+                place[level.context[turn]].astype(np.int32),
+                place[level.suffix[turn]].astype(np.int32),
+                level.count[turn],
+            )
+        )
         weights.append(Weights(own.log_prob[turn], own.backoff[turn]))
         place = np.argsort(turn)
     found, own = in_order(mixed, Smoothed(weights))
@@ -175,8 +218,14 @@ def test_n_grams_in_any_order_are_sorted(kind, rows, order, seed):
 
 def test_a_file_of_lmplz_in_both():
     _, levels, smoothed = arpa.read(Path(__file__).parent / "files" / "lmplz.arpa.xz")
-    table, trie, rows = Table.of(levels, smoothed), Trie.of(levels, smoothed), read(text(100, 4, len(levels[0])))
-    np.testing.assert_allclose(trie.score(*rows, separately=True), table.score(*rows, separately=True), atol=2e-5)
+    table, trie, rows = (
+        Table.of(levels, smoothed),
+        Trie.of(levels, smoothed),
+        read(text(100, 4, len(levels[0]))),
+    )
+    np.testing.assert_allclose(
+        trie.score(*rows, separately=True), table.score(*rows, separately=True), atol=2e-5
+    )
     same(table.levels(), trie.levels())
 
 
@@ -221,14 +270,25 @@ def test_a_mapped_file_is_the_model(kind, order, tmp_path):
 
 
 @BOTH
-@pytest.mark.parametrize(("name", "change"), [
-    ("sizes", lambda sizes: sizes[:0]), ("sizes", lambda sizes: np.ones(8, np.int64)), ("sizes", lambda sizes: sizes * 2),
-    ("sizes", lambda sizes: -sizes), ("sizes", lambda sizes: sizes + (1 << 60)), ("sizes", lambda sizes: sizes.astype(np.int32)),
-    ("lines data", lambda array: array[:-1]), ("lines data", lambda array: array.view(np.int64)),
-    ("lines data", lambda array: array[..., None]), ("lines data", lambda array: array[:0]),
-    ("nodes data", lambda array: array[1:]), ("words data", lambda array: array[2:]),
-    ("sizes", lambda sizes: np.array([2, 0, 0])), ("lines data", lambda array: array[: len(array) // 4]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("sizes", lambda sizes: sizes[:0]),
+        ("sizes", lambda sizes: np.ones(8, np.int64)),
+        ("sizes", lambda sizes: sizes * 2),
+        ("sizes", lambda sizes: -sizes),
+        ("sizes", lambda sizes: sizes + (1 << 60)),
+        ("sizes", lambda sizes: sizes.astype(np.int32)),
+        ("lines data", lambda array: array[:-1]),
+        ("lines data", lambda array: array.view(np.int64)),
+        ("lines data", lambda array: array[..., None]),
+        ("lines data", lambda array: array[:0]),
+        ("nodes data", lambda array: array[1:]),
+        ("words data", lambda array: array[2:]),
+        ("sizes", lambda sizes: np.array([2, 0, 0])),
+        ("lines data", lambda array: array[: len(array) // 4]),
+    ],
+)
 def test_arrays_that_do_not_fit(kind, name, change):
     arrays = kind.of(*model(3)).arrays()
     name = next(one for one in name.split() if one in arrays)
@@ -240,20 +300,33 @@ def test_arrays_that_do_not_fit(kind, name, change):
 
 def test_what_rounding_brings_above_zero():
     levels, smoothed = model(2, "witten-bell")
-    above = [Weights(np.full_like(own.log_prob, 1e-7), np.full_like(own.backoff, 1.5)) for own in smoothed.levels]
+    above = [
+        Weights(np.full_like(own.log_prob, 1e-7), np.full_like(own.backoff, 1.5))
+        for own in smoothed.levels
+    ]
     for kind in (Table, Trie):
         layout = kind.of(levels, Smoothed(above))
-        assert not layout.following(layout.start(1)[0]).any() and not layout.score(*read(text(9, 2)), separately=True).any()
+        assert (
+            not layout.following(layout.start(1)[0]).any()
+            and not layout.score(*read(text(9, 2)), separately=True).any()
+        )
 
 
 def fuzzed(inputs: int, start: int, **environment: str) -> dict:
     script = Path(__file__).with_name("fuzzing_layouts.py")
-    ran = subprocess.run([sys.executable, script, str(inputs), str(start)], capture_output=True, text=True,
-                         env={**os.environ, **environment})  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, script, str(inputs), str(start)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
     assert ran.returncode == 0, (ran.returncode, ran.stderr[-2000:])
     found = json.loads(ran.stdout)
     assert not found["failures"], found["failures"]
-    assert found["opened"] + found["refused"] == inputs and min(found["opened"], found["refused"]) > inputs // 5
+    assert (
+        found["opened"] + found["refused"] == inputs
+        and min(found["opened"], found["refused"]) > inputs // 5
+    )
     assert found["grown"] < 200  # MB
     return found
 

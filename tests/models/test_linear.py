@@ -44,24 +44,44 @@ def in_order(rows, longest, edges) -> list[str]:
 
 
 @FEW
-@given(known=texts, new=texts, longest=st.integers(1, 4), weighting=st.sampled_from(["tf-idf", "counts"]),
-       edges=st.booleans(), fewest=st.integers(1, 2))  # fmt: skip
+@given(
+    known=texts,
+    new=texts,
+    longest=st.integers(1, 4),
+    weighting=st.sampled_from(["tf-idf", "counts"]),
+    edges=st.booleans(),
+    fewest=st.integers(1, 2),
+)
 def test_features_are_those_of_scikit_learn(known, new, longest, weighting, edges, fewest):
     kind = TfidfVectorizer if weighting == "tf-idf" else CountVectorizer
-    theirs = kind(analyzer="word", tokenizer=lambda row: words(row, edges), preprocessor=lambda row: row, token_pattern=None,
-                  ngram_range=(1, longest), min_df=fewest)  # fmt: skip
+    theirs = kind(
+        analyzer="word",
+        tokenizer=lambda row: words(row, edges),
+        preprocessor=lambda row: row,
+        token_pattern=None,
+        ngram_range=(1, longest),
+        min_df=fewest,
+    )
     ours = Ngrams.learn(Sequences.of(known), longest, weighting, edges, fewest)
     try:
         theirs.fit(known)
     except ValueError:  # no n-gram stands in two rows
         assert len(ours.inverse) == 0 and not dense(ours.rows(Sequences.of(known))).any()
         return
-    column = [theirs.vocabulary_[gram] for gram in in_order(known, longest, edges) if gram in theirs.vocabulary_]
+    column = [
+        theirs.vocabulary_[gram]
+        for gram in in_order(known, longest, edges)
+        if gram in theirs.vocabulary_
+    ]
     for rows in (known, new):
         wanted = theirs.transform(rows).toarray()[:, column]
-        np.testing.assert_allclose(dense(ours.rows(Sequences.of(rows))), wanted, atol=1e-6, rtol=1e-6)
+        np.testing.assert_allclose(
+            dense(ours.rows(Sequences.of(rows))), wanted, atol=1e-6, rtol=1e-6
+        )
     again = Ngrams.from_state(ours.state(), longest, weighting, edges)
-    np.testing.assert_array_equal(dense(again.rows(Sequences.of(new))), dense(ours.rows(Sequences.of(new))))
+    np.testing.assert_array_equal(
+        dense(again.rows(Sequences.of(new))), dense(ours.rows(Sequences.of(new)))
+    )
 
 
 def test_many_ngrams_are_kept_apart():
@@ -69,7 +89,12 @@ def test_many_ngrams_are_kept_apart():
     generator = np.random.default_rng(0)
     rows = [generator.integers(6, 40_000, 60) for _ in range(1500)]
     ours = Ngrams.learn(Sequences.of(rows), 2, "counts", False)
-    grams = {gram for row in rows for n in (1, 2) for gram in zip(*(row[at:].tolist() for at in range(n)))}
+    grams = {
+        gram
+        for row in rows
+        for n in (1, 2)
+        for gram in zip(*(row[at:].tolist() for at in range(n)))
+    }
     assert len(ours.inverse) == len(grams) > 2**16
     found = ours.rows(Sequences.of(rows))
     assert found.values.sum() == sum(2 * len(row) - 1 for row in rows)
@@ -77,7 +102,11 @@ def test_many_ngrams_are_kept_apart():
 
 
 def test_the_two_texts_of_a_pair_are_told_apart():
-    pairs = Sequences(np.array([7, 2, 8, 8, 2, 7], np.int32), np.array([0, 3, 6]), {"segment": np.array([0, 0, 1, 0, 0, 1])})
+    pairs = Sequences(
+        np.array([7, 2, 8, 8, 2, 7], np.int32),
+        np.array([0, 3, 6]),
+        {"segment": np.array([0, 0, 1, 0, 0, 1])},
+    )
     table = dense(Ngrams.learn(pairs, 1, "counts", False).rows(pairs))
     assert table.tolist() == [[1, 1, 1, 0, 0], [0, 1, 0, 1, 1]]
 
@@ -86,7 +115,9 @@ def test_the_two_texts_of_a_pair_are_told_apart():
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**31))
 def test_dense_rows_and_their_parts(count, width, seed):
     generator = np.random.default_rng(seed)
-    table = generator.normal(size=(count, width)).astype(np.float32) * generator.integers(0, 2, (count, width))
+    table = generator.normal(size=(count, width)).astype(np.float32) * generator.integers(
+        0, 2, (count, width)
+    )
     rows = Rows.of_dense(table)
     np.testing.assert_array_equal(dense(rows), table)
     some = generator.integers(0, count, 4)
@@ -102,13 +133,20 @@ def reviews(rows, seed):
     common = [f"w{n}" for n in range(60)]
     lean = {label: generator.choice(common, 12, replace=False) for label in "abc"}
     labels = generator.choice(list("abc"), rows).tolist()
-    return [" ".join(np.r_[generator.choice(common, 14), generator.choice(lean[label], 3)]) for label in labels], labels
+    return [
+        " ".join(np.r_[generator.choice(common, 14), generator.choice(lean[label], 3)])
+        for label in labels
+    ], labels
 
 
 def test_softmax_is_as_good_as_scikit_learn():
     inputs, labels = reviews(900, seed=3)
     train, test = (inputs[:600], labels[:600]), (inputs[600:], labels[600:])
-    theirs = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(max_iter=1000)).fit(*train).score(*test)
+    theirs = (
+        make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(max_iter=1000))
+        .fit(*train)
+        .score(*test)
+    )
     ours = Classifier("softmax", validation=0.0).fit(*train).score(*test)
     assert 0.5 < theirs < 0.99  # so that the set can tell them apart
     assert ours >= theirs - 0.02
@@ -136,7 +174,16 @@ def averaged_perceptron(table, targets, classes, epochs, seed, bias=True, averag
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_perceptron_is_the_textbooks(bias, averaged):
     inputs, labels = reviews(40, seed=1)
-    ours = Classifier("perceptron", weighting="counts", ngrams=1, bias=bias, averaged=averaged, epochs=4, seed=5, validation=0.0)
+    ours = Classifier(
+        "perceptron",
+        weighting="counts",
+        ngrams=1,
+        bias=bias,
+        averaged=averaged,
+        epochs=4,
+        seed=5,
+        validation=0.0,
+    )
     ours.fit(inputs, labels)
     table = dense(ours.model_.z.rows(ours.inputs_.encode(inputs))).tolist()
     wanted = averaged_perceptron(table, ours.task_.encode(labels), 3, 4, 5, bias, averaged)
@@ -169,7 +216,10 @@ def test_logistic_is_its_curve(classes, k, z0):
 
 def test_a_midpoint_may_be_negative():
     inputs, targets = numbers(2)
-    assert Classifier("logistic", z0=-1.5, validation=0.0).fit(inputs, targets).score(inputs, targets) > 0.6
+    assert (
+        Classifier("logistic", z0=-1.5, validation=0.0).fit(inputs, targets).score(inputs, targets)
+        > 0.6
+    )
 
 
 def test_a_curve_moved_by_z0_is_learned_around():
@@ -191,14 +241,21 @@ def test_without_bias_the_offsets_stay_0(rung):
 
 def test_decay_pulls_towards_0():
     inputs, targets = numbers(2)
-    free, pulled = (Classifier("softmax", decay=decay, epochs=30).fit(inputs, targets).model_.z.weights for decay in (0.0, 50.0))
+    free, pulled = (
+        Classifier("softmax", decay=decay, epochs=30).fit(inputs, targets).model_.z.weights
+        for decay in (0.0, 50.0)
+    )
     assert 0 < np.linalg.norm(pulled) < 0.7 * np.linalg.norm(free)
 
 
 def test_one_step_of_softmax_is_the_gradient():
     """From 0 every class has p = 1/C; the step of feature j is η·e·x_j / √(Σe²/C · x_j²), which is η·e/√(Σe²/C) · sign(x_j)."""
     inputs = np.array([[1.0, -2.0], [-1.0, 2.0]])
-    model = Classifier("softmax", epochs=1, learning_rate=0.1, decay=0.0, validation=0.0).fit(inputs, ["a", "b"]).model_
+    model = (
+        Classifier("softmax", epochs=1, learning_rate=0.1, decay=0.0, validation=0.0)
+        .fit(inputs, ["a", "b"])
+        .model_
+    )
     first, second = (0, 1) if np.random.default_rng(0).permutation(2)[0] == 0 else (1, 0)
     eta, x = [0.1, 0.05], np.array([[1.0, -1.0], [-1.0, 1.0]])
     w, b, seen, seen_b = np.zeros((2, 2)), np.zeros(2), np.zeros(2), 0.0

@@ -21,8 +21,10 @@ from wenmai.tasks.beam import beam
 from wenmai.training.progress import Snapshot
 
 CHOICES = product(("general", "additive"), ("after", "before"), (True, False), (1, 2))
-WAYS = [{**SMALL, "copy": True, "score": score, "query": query, "feeding": feeding, "layers": layers}
-        for score, query, feeding, layers in CHOICES]  # fmt: skip
+WAYS = [
+    {**SMALL, "copy": True, "score": score, "query": query, "feeding": feeding, "layers": layers}
+    for score, query, feeding, layers in CHOICES
+]
 
 
 def copying() -> Batch:
@@ -41,7 +43,9 @@ def one_of(whole: Batch, row: int) -> Batch:
 
 
 @pytest.mark.parametrize(
-    "options", WAYS, ids=lambda way: "-".join(str(way[name]) for name in ("score", "query", "feeding", "layers"))
+    "options",
+    WAYS,
+    ids=lambda way: "-".join(str(way[name]) for name in ("score", "query", "feeding", "layers")),
 )
 @torch.no_grad()
 def test_alone_beside_others_step_by_step_and_traced(options):
@@ -49,12 +53,16 @@ def test_alone_beside_others_step_by_step_and_traced(options):
     found, trace = model(whole), Trace()  # (3, 4, 15)
     assert found.shape == (3, 4, 15) and trace.notes == {}
     torch.testing.assert_close(found.exp().sum(-1), torch.ones(3, 4))
-    assert (found[1, :, 13:] == float("-inf")).all() and (found[2, :, 14] == float("-inf")).all()  # which are not theirs
+    assert (found[1, :, 13:] == float("-inf")).all() and (
+        found[2, :, 14] == float("-inf")
+    ).all()  # which are not theirs
     torch.testing.assert_close(model(whole, trace), found, rtol=1e-4, atol=1e-5)
     assert trace["decoder.attention"].shape == (3, 1, 4, 5)
     for row in range(3):
         one = model(one_of(whole, row))[0]
-        torch.testing.assert_close(one, found[row, : len(one), : one.shape[1]], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            one, found[row, : len(one), : one.shape[1]], rtol=1e-4, atol=1e-5
+        )
     steps_say(model, whole, found)
 
 
@@ -78,14 +86,20 @@ def test_everything_learns(options):
 
 
 def test_without_copy_there_is_nothing_of_it():
-    assert not any("gate" in name for name, _ in built(attention_translator, SMALL).named_parameters())
+    assert not any(
+        "gate" in name for name, _ in built(attention_translator, SMALL).named_parameters()
+    )
 
 
 # Names, which no vocabulary holds
 
 DRAW = random.Random(0)
-FORMS = [("call {0}", "{0} calls"), ("please write to {0} now", "{0} writes now"), ("ask {0} and {1}", "{1} and {0} ask"),
-         ("tell {0} about {1} and {0}", "{0} tells {1}")]  # fmt: skip
+FORMS = [
+    ("call {0}", "{0} calls"),
+    ("please write to {0} now", "{0} writes now"),
+    ("ask {0} and {1}", "{1} and {0} ask"),
+    ("tell {0} about {1} and {0}", "{0} tells {1}"),
+]
 
 
 def name() -> str:
@@ -94,14 +108,25 @@ def name() -> str:
 
 def sentences(names: list[str], count: int) -> tuple[list[str], list[str]]:
     pairs = [(form, DRAW.sample(names, 2)) for form in DRAW.choices(FORMS, k=count)]
-    return [form[0].format(*two) for form, two in pairs], [form[1].format(*two) for form, two in pairs]
+    return [form[0].format(*two) for form, two in pairs], [
+        form[1].format(*two) for form, two in pairs
+    ]
 
 
 SEEN = [name() for _ in range(200)]
 NEW = [new for new in (name() for _ in range(100)) if new not in SEEN]
 SOURCES, TARGETS = sentences(NEW, 40)
-OPTIONS = {"copy": True, "tokenizer": "words", "vocabulary": 30, "hidden": 32, "embed": 16, "device": "cpu", "batch_tokens": 300,
-           "learning_rate": 1e-2, "validation": 0}  # fmt: skip
+OPTIONS = {
+    "copy": True,
+    "tokenizer": "words",
+    "vocabulary": 30,
+    "hidden": 32,
+    "embed": 16,
+    "device": "cpu",
+    "batch_tokens": 300,
+    "learning_rate": 1e-2,
+    "validation": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -122,26 +147,40 @@ def test_every_way_of_decoding_writes_them(learned):
     most = learned.inputs_.most(encoded.lengths)
     begun = writing.begin(trained, encoded, int(most.max()))
     found = beam(writing.stepper(trained), *begun, most, 1, 1.0, 1, OWN.end)
-    assert one == [writing.text_of(trained, best.tokens, words) for (best,), words in zip(found, encoded.words)]
+    assert one == [
+        writing.text_of(trained, best.tokens, words) for (best,), words in zip(found, encoded.words)
+    ]
     assert one == ["".join(learned.stream(source)) for source in SOURCES]
     assert one == [learned.sample(source, 2, top_k=1)[1] for source in SOURCES]
     together, log_probs = learned.translate(SOURCES), learned.log_prob(SOURCES, TARGETS)
     assert together == [learned.translate([source])[0] for source in SOURCES]
-    np.testing.assert_allclose([learned.log_prob([a], [b])[0] for a, b in zip(SOURCES, TARGETS)], log_probs, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        [learned.log_prob([a], [b])[0] for a, b in zip(SOURCES, TARGETS)],
+        log_probs,
+        rtol=1e-4,
+        atol=1e-4,
+    )
     for row, answer in enumerate(learned.answers(SOURCES, best=3, alignment=True)):
         assert answer["text"] == " ".join(answer["target_tokens"][:-1]) and len(answer["best"]) == 3
         assert answer["source_tokens"] == [*SOURCES[row].split(), "</s>"]
         if answer["text"] == TARGETS[row]:
             assert answer["log_prob"] == pytest.approx(log_probs[row], abs=1e-4)
-        where = np.array(answer["attention"])[[token in NEW for token in answer["target_tokens"]]].argmax(1)
-        assert [answer["source_tokens"][at] for at in where] == [token for token in answer["target_tokens"] if token in NEW]
+        where = np.array(answer["attention"])[
+            [token in NEW for token in answer["target_tokens"]]
+        ].argmax(1)
+        assert [answer["source_tokens"][at] for at in where] == [
+            token for token in answer["target_tokens"] if token in NEW
+        ]
 
 
 def test_the_outputs_are_as_wide_as_the_most_words(learned):
     examples = learned.examples(SOURCES[:8], TARGETS[:8])
     found = learned.outputs(examples)
     extra = max(map(len, examples.inputs.words))
-    assert extra > 1 and found.flat.shape == (len(examples.written.flat), learned.inputs_.target.vocabulary + extra)
+    assert extra > 1 and found.flat.shape == (
+        len(examples.written.flat),
+        learned.inputs_.target.vocabulary + extra,
+    )
     np.testing.assert_allclose(np.exp(found.flat).sum(1), 1, rtol=1e-5)
 
 
@@ -158,22 +197,33 @@ def test_a_stopped_training_ends_as_one_that_was_not():
         if number == 3:
             snapshot = progress.snapshot()
             break
-    for _ in again.training(*data, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())):
+    for _ in again.training(
+        *data, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())
+    ):
         pass
-    assert all(map(torch.equal, whole.model_.state_dict().values(), again.model_.state_dict().values()))
+    assert all(
+        map(torch.equal, whole.model_.state_dict().values(), again.model_.state_dict().values())
+    )
     assert [kept.score for kept in whole.progress_] == [kept.score for kept in again.progress_]
 
 
 def test_characters_are_copied_too():
-    sources, targets = ["王明来了", "李华走了", "王华来了", "李明走了"] * 5, ["王明", "李华", "王华", "李明"] * 5
-    model = Translator("attention", copy=True, tokenizer="characters", hidden=8, embed=4, steps=2).fit(sources, targets)
+    sources, targets = (
+        ["王明来了", "李华走了", "王华来了", "李明走了"] * 5,
+        ["王明", "李华", "王华", "李明"] * 5,
+    )
+    model = Translator(
+        "attention", copy=True, tokenizer="characters", hidden=8, embed=4, steps=2
+    ).fit(sources, targets)
     assert np.isfinite(model.log_prob(["张明来了"], ["张"])).all()
     assert len(model.examples(["张三来了"]).inputs.words[0]) >= 2
 
 
 def test_what_cannot_copy_says_so():
     with pytest.raises(Mistake, match="copy=True goes with tokens of one kind on both sides"):
-        Translator("attention", copy=True, tokenizer="words", target_tokenizer="characters").fit(SOURCES, TARGETS)
+        Translator("attention", copy=True, tokenizer="words", target_tokenizer="characters").fit(
+            SOURCES, TARGETS
+        )
     with pytest.raises(Mistake, match="copy"):
         Translator("seq2seq", copy=True).fit(SOURCES, TARGETS)
 

@@ -9,8 +9,11 @@ from test_language_model import trained
 from wenmai.language.replay import KEPT, Lease, Replay, replayed
 
 
-@pytest.mark.parametrize(("rung", "options"), [("gpt", {"positions": kind}) for kind in ("learned", "sinusoidal", "rotary")]
-                         + [("lstm", {}), ("gru", {}), ("mlp", {}), ("cnn", {})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rung", "options"),
+    [("gpt", {"positions": kind}) for kind in ("learned", "sinusoidal", "rotary")]
+    + [("lstm", {}), ("gru", {}), ("mlp", {}), ("cnn", {})],
+)
 @pytest.mark.parametrize("rows", [1, 3])
 def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch):
     model = trained(rung, **options, device="cpu")
@@ -27,7 +30,11 @@ def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch)
         plain, state = network.step(state, tokens)
         if not isinstance(inner, torch.Tensor):
             assert replay.network.context >= inner.length + 1
-        end = 0 if isinstance(inner, torch.Tensor) else min(network.context, -(-(inner.length + 1) // 4) * 4)
+        end = (
+            0
+            if isinstance(inner, torch.Tensor)
+            else min(network.context, -(-(inner.length + 1) // 4) * 4)
+        )
         replay.tokens.copy_(tokens)
         with torch.no_grad():
             found = replay.read(end)
@@ -52,7 +59,10 @@ def test_a_recording_is_one_texts_until_nobody_can_read_on(rung, monkeypatch):
     monkeypatch.setattr("wenmai.language.replay.Recordings", Taking)
     step, _ = replayed(network, state)
     assert isinstance(step, Lease)
-    assert replayed(network, state) == (network.step, state)  # while the first is still being written
+    assert replayed(network, state) == (
+        network.step,
+        state,
+    )  # while the first is still being written
     del step
     assert isinstance(replayed(network, state)[0], Lease)
     KEPT.clear()
@@ -62,7 +72,9 @@ class Taking:
     """What gives out recordings, without a GPU to make them on."""
 
     def __init__(self, network):
-        self.replay = SimpleNamespace(held_by=lambda: None, begun=lambda state: state, step=network.step)
+        self.replay = SimpleNamespace(
+            held_by=lambda: None, begun=lambda state: state, step=network.step
+        )
 
     def stale(self, network) -> bool:
         return False

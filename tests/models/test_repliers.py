@@ -17,10 +17,20 @@ ANSWERS = ["Rome", "Bob"]
 def test_a_question_stands_first_and_every_sentence_has_its_number():
     inputs = Stories.learn(ROWS, ANSWERS, tokenizer="words")
     rows, names = inputs.encode(ROWS), inputs.source.tokenizer.tokens
-    assert [names[number] for number in rows[1]][1:] == ["who", "left", "?", "<eos>", "bob", "left", ".", "<eos>"]
+    assert [names[number] for number in rows[1]][1:] == [
+        "who",
+        "left",
+        "?",
+        "<eos>",
+        "bob",
+        "left",
+        ".",
+        "<eos>",
+    ]
     assert rows.segment[rows.starts[1] :].tolist() == [0] * 5 + [1] * 4
-    assert rows.segment[: rows.stops[0]].max() == 3 and [word for word in inputs.spelled(ROWS)[1] if word] == [
-        "Who", "left", "?", "Bob", "left", "."]  # fmt: skip
+    assert rows.segment[: rows.stops[0]].max() == 3 and [
+        word for word in inputs.spelled(ROWS)[1] if word
+    ] == ["Who", "left", "?", "Bob", "left", "."]
     again = Stories.from_json(inputs.to_json()).encode(ROWS)
     assert np.array_equal(again.flat, rows.flat) and np.array_equal(again.segment, rows.segment)
 
@@ -28,7 +38,11 @@ def test_a_question_stands_first_and_every_sentence_has_its_number():
 def test_what_is_too_long_is_cut_and_long_sentences_are_several():
     inputs = Stories.learn(ROWS, ANSWERS, tokenizer="words", max_length=100)
     rows = inputs.encode([("left " * 300, "who " * 300)])
-    assert len(rows[0]) == 100 and inputs.source.cut(rows) == 1 and (rows.segment == 0).sum() == 1 + 49 + 1
+    assert (
+        len(rows[0]) == 100
+        and inputs.source.cut(rows) == 1
+        and (rows.segment == 0).sum() == 1 + 49 + 1
+    )
     assert np.bincount(rows.segment)[1] == LONG
     with pytest.raises(Mistake, match="tokenizer"):
         Stories.learn(ROWS, ANSWERS, tokenizer="wrods")
@@ -40,7 +54,10 @@ def test_all_steps_at_once_are_those_one_after_another(both):
     layer, x, q = QueryReduction(6, both), torch.randn(3, 5, 6), torch.randn(3, 5, 6)
     mask = torch.arange(5) < torch.tensor([[5], [3], [1]])
     z, r = layer.gates(x * q).sigmoid().unbind(-1)
-    c, z = r.unsqueeze(-1) * layer.candidate(torch.cat([x, q], -1)).tanh(), (z * mask).clamp(max=ALMOST)
+    c, z = (
+        r.unsqueeze(-1) * layer.candidate(torch.cat([x, q], -1)).tanh(),
+        (z * mask).clamp(max=ALMOST),
+    )
     expected = torch.zeros(3, 5, 6)
     for order in [range(5), range(4, -1, -1)][: 1 + both]:
         h = torch.zeros(3, 6)
@@ -72,10 +89,14 @@ def test_two_texts_are_parted_and_joined_again():
 
 
 def test_words_that_no_vocabulary_holds_are_copied_as_they_stand_there():
-    model = Replier("attention", steps=2, hidden=8, copy=True, tokenizer="words").fit(ROWS * 4, ANSWERS * 4)
+    model = Replier("attention", steps=2, hidden=8, copy=True, tokenizer="words").fit(
+        ROWS * 4, ANSWERS * 4
+    )
     examples = model.examples([("Zoë went home.", "Who went home?")])
     (own,) = examples.inputs.words
-    assert "Zoë" in own and list(own.values()) == [model.inputs_.target.vocabulary + n for n in range(len(own))]
+    assert "Zoë" in own and list(own.values()) == [
+        model.inputs_.target.vocabulary + n for n in range(len(own))
+    ]
     assert examples.inputs.beside["segment"].max() == 1
 
 

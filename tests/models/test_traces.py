@@ -18,8 +18,11 @@ from wenmai.models.seq2seq import seq2seq
 from wenmai.models.transformer import transformer_translator
 from wenmai.tasks.transcripts import by_alignment
 
-GATES = {"gru": {"state", "reset", "update", "new"}, "rnn": {"state"},
-         "lstm": {"state", "input", "forget", "update", "output", "cell"}}  # fmt: skip
+GATES = {
+    "gru": {"state", "reset", "update", "new"},
+    "rnn": {"state"},
+    "lstm": {"state", "input", "forget", "update", "output", "cell"},
+}
 
 
 class Names(dict):
@@ -38,16 +41,25 @@ def test_a_name_is_noted_once():
     trace = Trace()
     trace.note("state", torch.zeros(1))
     trace.under("encoder").under("block.0").note("state", torch.ones(1))
-    assert set(trace.notes) == {"state", "encoder.block.0.state"} and trace.under("encoder")["block.0.state"].item() == 1
+    assert (
+        set(trace.notes) == {"state", "encoder.block.0.state"}
+        and trace.under("encoder")["block.0.state"].item() == 1
+    )
     assert "block.0.state" in trace.under("encoder") and "block.0.state" not in trace
-    for scope, name in ((trace, "state"), (trace.under("encoder"), "block.0.state"), (trace.under("encoder.block.0"), "state")):
+    for scope, name in (
+        (trace, "state"),
+        (trace.under("encoder"), "block.0.state"),
+        (trace.under("encoder.block.0"), "state"),
+    ):
         with pytest.raises(KeyError, match="is noted twice"):
             scope.note(name, torch.zeros(1))
 
 
 def more_layers(rung: str, task: str) -> dict:
     known = small(rung, task).get_params()
-    return {name: value for name, value in {"layers": 2, "bidirectional": True}.items() if name in known}
+    return {
+        name: value for name, value in {"layers": 2, "bidirectional": True}.items() if name in known
+    }
 
 
 @pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
@@ -61,7 +73,9 @@ def test_every_row_of_the_catalog_writes_each_name_once(rung, task, kind):
     with torch.no_grad():
         model.model_(batch, Trace(names))
     assert names and len(names.written) == len(set(names.written)) == len(names)
-    assert all(value.shape[0] == len(batch.inputs) for value in names.values())  # 5, or more where a row is several texts
+    assert all(
+        value.shape[0] == len(batch.inputs) for value in names.values()
+    )  # 5, or more where a row is several texts
     sides = {name.split(".")[0] for name in names}
     if task == "transcribe" and by_alignment(model.model_):
         assert not sides & {"encoder", "decoder"}
@@ -82,10 +96,14 @@ def test_so_does_running_text(rung):
 @pytest.mark.parametrize("rung", LANGUAGE_RUNGS)
 def test_and_its_formulas_come_to_the_same(rung):
     model = language_model(rung, layers=2)
-    tokens = torch.from_numpy(model.inputs_.prompt("the cat sat on the log\na dog saw").astype(np.int64))[None]
+    tokens = torch.from_numpy(
+        model.inputs_.prompt("the cat sat on the log\na dog saw").astype(np.int64)
+    )[None]
     batch = Batch(tokens, torch.ones_like(tokens, dtype=torch.bool))
     with torch.no_grad():
-        torch.testing.assert_close(model.model_(batch, Trace()), model.model_(batch), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            model.model_(batch, Trace()), model.model_(batch), atol=1e-5, rtol=1e-5
+        )
 
 
 def test_what_passes_can_be_looked_at_and_changed():
@@ -106,12 +124,21 @@ def test_what_passes_can_be_looked_at_and_changed():
 @pytest.mark.parametrize(("query", "feeding"), product(("after", "before"), (False, True)))
 @pytest.mark.parametrize(("cell", "layers"), product(GATES, (1, 2)))
 def test_attention_notes_its_gates_whatever_a_step_waits_for(cell, layers, query, feeding, copy):
-    options = SMALL | {"cell": cell, "layers": layers, "query": query, "feeding": feeding, "copy": copy}
+    options = SMALL | {
+        "cell": cell,
+        "layers": layers,
+        "query": query,
+        "feeding": feeding,
+        "copy": copy,
+    }
     model, whole, trace = built(attention_translator, options), batch(), Trace()
     whole.copies = whole.inputs if copy else None
     model(whole, trace)
     own = {f"decoder.{cell}.{level}.{gate}" for level, gate in product(range(layers), GATES[cell])}
-    ways = {f"encoder.{cell}.{level}{way}.{gate}" for level, way, gate in product(range(layers), ("", ".back"), GATES[cell])}
+    ways = {
+        f"encoder.{cell}.{level}{way}.{gate}"
+        for level, way, gate in product(range(layers), ("", ".back"), GATES[cell])
+    }
     assert set(trace.notes) == own | ways | {"decoder.attention"}
     assert all(trace[name].shape == (3, 4, 8) for name in own)  # a step a token that is written
     assert trace["decoder.attention"].shape == (3, 1, 4, 5)
@@ -122,7 +149,9 @@ def test_attention_notes_its_gates_whatever_a_step_waits_for(cell, layers, query
 def test_gates_step_by_step_are_those_of_the_whole(query):
     """Fed with nothing but 0, the steps one by one come to what all at once come to."""
     options = SMALL | {"query": query, "layers": 2}
-    model, fed = (built(attention_translator, options | {"feeding": feeding}) for feeding in (False, True))
+    model, fed = (
+        built(attention_translator, options | {"feeding": feeding}) for feeding in (False, True)
+    )
     for name, weight in fed.named_parameters():
         source = model.state_dict()[name]
         with torch.no_grad():
@@ -130,7 +159,10 @@ def test_gates_step_by_step_are_those_of_the_whole(query):
             weight[tuple(slice(size) for size in source.shape)] = source
     if query == "before":  # the context stands behind what is fed: bring its weights there
         with torch.no_grad():
-            wide, narrow = fed.decoder.cells.layers[0][0].fused.weight_ih_l0, model.decoder.cells.layers[0][0].fused.weight_ih_l0
+            wide, narrow = (
+                fed.decoder.cells.layers[0][0].fused.weight_ih_l0,
+                model.decoder.cells.layers[0][0].fused.weight_ih_l0,
+            )
             wide.zero_()
             wide[:, :6], wide[:, 14:] = narrow[:, :6], narrow[:, 6:]
     one, other = Trace(), Trace()
@@ -141,14 +173,37 @@ def test_gates_step_by_step_are_those_of_the_whole(query):
         torch.testing.assert_close(other[name], value, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("builder", "options", "names"), [
-    (seq2seq, SMALL | {"cell": "rnn", "bidirectional": False}, {"encoder.rnn.0.state", "decoder.rnn.0.state"}),
-    (attention_translator, SMALL | {"cell": "rnn", "encoder": "plain", "layers": 2},
-     {"encoder.tokenwise.0", "encoder.tokenwise.1", "decoder.rnn.0.state", "decoder.rnn.1.state", "decoder.attention"}),
-    (transformer_translator, {"width": 8, "heads": 2, "layers": 2},
-     {f"{side}.block.{level}.attention" for side, level in product(("encoder", "decoder"), range(2))}
-     | {f"decoder.block.{level}.memory" for level in range(2)}),
-], ids=["seq2seq", "attention", "transformer"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("builder", "options", "names"),
+    [
+        (
+            seq2seq,
+            SMALL | {"cell": "rnn", "bidirectional": False},
+            {"encoder.rnn.0.state", "decoder.rnn.0.state"},
+        ),
+        (
+            attention_translator,
+            SMALL | {"cell": "rnn", "encoder": "plain", "layers": 2},
+            {
+                "encoder.tokenwise.0",
+                "encoder.tokenwise.1",
+                "decoder.rnn.0.state",
+                "decoder.rnn.1.state",
+                "decoder.attention",
+            },
+        ),
+        (
+            transformer_translator,
+            {"width": 8, "heads": 2, "layers": 2},
+            {
+                f"{side}.block.{level}.attention"
+                for side, level in product(("encoder", "decoder"), range(2))
+            }
+            | {f"decoder.block.{level}.memory" for level in range(2)},
+        ),
+    ],
+    ids=["seq2seq", "attention", "transformer"],
+)
 def test_both_sides_have_names_of_their_own(builder, options, names):
     trace = Trace()
     built(builder, options)(batch(), trace)

@@ -20,26 +20,77 @@ SMALL = {"embed": 6, "hidden": 8}
 UNK, BEGIN, END = 0, 1, 2
 CELLS = ("rnn", "lstm", "gru")
 WAYS = (
-    [(seq2seq, {**SMALL, "cell": cell, "context": context, "context_input": enters, "bidirectional": both, "layers": layers})
-     for cell, context, enters, both, layers in product(CELLS, ("last", "projected", "sum"), ("state", "every"), (True, False),
-                                                        (1, 2))]
-    + [(attention_translator, {**SMALL, "cell": cell, "score": score, "query": query, "feeding": feeding, "layers": layers})
-       for cell, score, query, feeding, layers in product(CELLS, ("dot", "scaled", "general", "additive"), ("after", "before"),
-                                                          (True, False), (1, 2))]
-    + [(attention_translator, {**SMALL, "cell": cell, "score": score, "query": query, "feeding": feeding, **encoder})
-       for cell, score, query, feeding, encoder in product(CELLS, ("dot", "scaled", "general", "additive"), ("after", "before"),
-                                                           (True, False), ({"encoder": "plain"}, {"bidirectional": False}))]
-    + [(transformer_translator, {"width": 8, "heads": 2, "layers": 2, "positions": positions, "norm": norm})
-       for positions, norm in product(("sinusoidal", "learned", "rotary"), ("pre", "post"))]
-)  # fmt: skip
+    [
+        (
+            seq2seq,
+            {
+                **SMALL,
+                "cell": cell,
+                "context": context,
+                "context_input": enters,
+                "bidirectional": both,
+                "layers": layers,
+            },
+        )
+        for cell, context, enters, both, layers in product(
+            CELLS, ("last", "projected", "sum"), ("state", "every"), (True, False), (1, 2)
+        )
+    ]
+    + [
+        (
+            attention_translator,
+            {
+                **SMALL,
+                "cell": cell,
+                "score": score,
+                "query": query,
+                "feeding": feeding,
+                "layers": layers,
+            },
+        )
+        for cell, score, query, feeding, layers in product(
+            CELLS,
+            ("dot", "scaled", "general", "additive"),
+            ("after", "before"),
+            (True, False),
+            (1, 2),
+        )
+    ]
+    + [
+        (
+            attention_translator,
+            {**SMALL, "cell": cell, "score": score, "query": query, "feeding": feeding, **encoder},
+        )
+        for cell, score, query, feeding, encoder in product(
+            CELLS,
+            ("dot", "scaled", "general", "additive"),
+            ("after", "before"),
+            (True, False),
+            ({"encoder": "plain"}, {"bidirectional": False}),
+        )
+    ]
+    + [
+        (
+            transformer_translator,
+            {"width": 8, "heads": 2, "layers": 2, "positions": positions, "norm": norm},
+        )
+        for positions, norm in product(("sinusoidal", "learned", "rotary"), ("pre", "post"))
+    ]
+)
 
 
 def named(value):
-    return value.__name__ if callable(value) else "-".join(str(part) for name, part in value.items() if name not in SMALL)
+    return (
+        value.__name__
+        if callable(value)
+        else "-".join(str(part) for name, part in value.items() if name not in SMALL)
+    )
 
 
 def side(vocabulary=13):
-    return SimpleNamespace(vocabulary=vocabulary, most=20, special=Special(unknown=UNK, begin=BEGIN, end=END))
+    return SimpleNamespace(
+        vocabulary=vocabulary, most=20, special=Special(unknown=UNK, begin=BEGIN, end=END)
+    )
 
 
 def built(builder, options, joint=False):
@@ -54,7 +105,8 @@ def batch():
     inputs = torch.randint(3, 11, (3, 5), generator=draw)
     target = torch.randint(3, 13, (3, 4), generator=draw)
     mask, wanted = (
-        torch.arange(steps)[None] < torch.tensor(lengths)[:, None] for steps, lengths in ((5, [5, 3, 1]), (4, [4, 2, 3]))
+        torch.arange(steps)[None] < torch.tensor(lengths)[:, None]
+        for steps, lengths in ((5, [5, 3, 1]), (4, [4, 2, 3]))
     )
     target[wanted.cumsum(1) == wanted.sum(1, keepdim=True)] = END
     return Batch(inputs * mask, mask, target.masked_fill(~wanted, NOTHING), wanted)
@@ -62,7 +114,12 @@ def batch():
 
 def alone(whole: Batch, row: int) -> Batch:
     read, written = int(whole.mask[row].sum()), int(whole.target_mask[row].sum())
-    parts = (whole.inputs[row, :read], whole.mask[row, :read], whole.target[row, :written], whole.target_mask[row, :written])
+    parts = (
+        whole.inputs[row, :read],
+        whole.mask[row, :read],
+        whole.target[row, :written],
+        whole.target_mask[row, :written],
+    )
     return Batch(*(part[None] for part in parts))
 
 
@@ -85,7 +142,9 @@ def test_alone_beside_others_step_by_step_and_traced(builder, options):
     torch.testing.assert_close(model(whole, Trace()), found, rtol=1e-4, atol=1e-5)
     for row in range(3):
         one = alone(whole, row)
-        torch.testing.assert_close(model(one)[0], found[row, : one.target.shape[1]], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            model(one)[0], found[row, : one.target.shape[1]], rtol=1e-4, atol=1e-5
+        )
     steps_say(model, whole, found)
 
 
@@ -107,12 +166,21 @@ def test_nothing_peeks_and_everything_learns(builder, options):
             assert weight.grad is not None and weight.grad.isfinite().all(), name
 
 
-@pytest.mark.parametrize(("builder", "options"), [
-    (seq2seq, SMALL), (attention_translator, SMALL), (transformer_translator, {"width": 8, "heads": 2}),
-], ids=named)  # fmt: skip
+@pytest.mark.parametrize(
+    ("builder", "options"),
+    [
+        (seq2seq, SMALL),
+        (attention_translator, SMALL),
+        (transformer_translator, {"width": 8, "heads": 2}),
+    ],
+    ids=named,
+)
 def test_scheduled_sampling_reads_its_own_words(builder, options):
     """All of them: what it would have said after the words of the target."""
-    model, whole = built(builder, {**options, "sampling": 1.0, "smoothing": 0.0, "dropout": 0.0}), batch()
+    model, whole = (
+        built(builder, {**options, "sampling": 1.0, "smoothing": 0.0, "dropout": 0.0}),
+        batch(),
+    )
     said = model(whole).argmax(-1)[:, :-1]
     taught = -probability_of(model(whole), whole)
     memory, mask, _ = model.encoder(*model.input(whole))
@@ -124,13 +192,22 @@ def test_scheduled_sampling_reads_its_own_words(builder, options):
 
 def probability_of(log_probs, whole: Batch):
     """Σ log p of its targets."""
-    return (log_probs.gather(2, whole.target.clamp(min=0)[..., None])[..., 0] * whole.target_mask).sum()
+    return (
+        log_probs.gather(2, whole.target.clamp(min=0)[..., None])[..., 0] * whole.target_mask
+    ).sum()
 
 
 def test_one_vocabulary_is_one_table():
-    for builder, options in ((seq2seq, SMALL), (attention_translator, SMALL), (transformer_translator, {"width": 8, "heads": 2})):
+    for builder, options in (
+        (seq2seq, SMALL),
+        (attention_translator, SMALL),
+        (transformer_translator, {"width": 8, "heads": 2}),
+    ):
         model = built(builder, options, joint=True)
-        assert model.input.table is model.decoder.words.table and model.input.table.weight is model.head.output.weight
+        assert (
+            model.input.table is model.decoder.words.table
+            and model.input.table.weight is model.head.output.weight
+        )
 
 
 def test_an_odd_width_has_no_two_ways():

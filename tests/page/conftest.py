@@ -12,8 +12,12 @@ def opened(chromium):
 
     @contextmanager
     def open_page(file, lang="en", theme="light", width=1200, **how):
-        context = chromium.new_context(color_scheme=theme, locale={"en": "en-US", "zh": "zh-CN"}[lang],
-                                       viewport={"width": width, "height": 900}, **how)  # fmt: skip
+        context = chromium.new_context(
+            color_scheme=theme,
+            locale={"en": "en-US", "zh": "zh-CN"}[lang],
+            viewport={"width": width, "height": 900},
+            **how,
+        )
         page, said, asked = context.new_page(), [], []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))

@@ -32,7 +32,9 @@ def alike(first, second) -> bool:
     if isinstance(first, dict):
         return list(first) == list(second) and all(alike(first[key], second[key]) for key in first)
     if hasattr(first, "__dataclass_fields__"):
-        return type(first) is type(second) and all(alike(getattr(first, f.name), getattr(second, f.name)) for f in fields(first))
+        return type(first) is type(second) and all(
+            alike(getattr(first, f.name), getattr(second, f.name)) for f in fields(first)
+        )
     if isinstance(first, list | tuple):
         return len(first) == len(second) and all(map(alike, first, second))
     return first == second or (first != first and second is None)  # NaN in a table is null
@@ -53,7 +55,9 @@ def test_json_alone_has_the_numbers():
     again = from_json(json.loads(strict_json(to_json(inspection)[0])))
     for before, after in zip(inspection.panels, again.panels):
         if hasattr(before, "values"):
-            assert np.array_equal(before.values, np.asarray(after.values, before.values.dtype), equal_nan=True)
+            assert np.array_equal(
+                before.values, np.asarray(after.values, before.values.dtype), equal_nan=True
+            )
 
 
 def test_many_numbers_stand_beside_the_json():
@@ -84,13 +88,17 @@ def test_few_numbers_are_packed_as_they_are(shape):
 def test_many_numbers_are_packed_in_8_bits(monkeypatch, signed):
     monkeypatch.setattr(packing, "MANY", 1000)
     monkeypatch.setattr(packing, "FEW", 100)
-    values = made_up.weights(2, 3, 60, 60) * (np.sign(np.random.default_rng(1).normal(size=(2, 3, 60, 60))) if signed else 1)
+    values = made_up.weights(2, 3, 60, 60) * (
+        np.sign(np.random.default_rng(1).normal(size=(2, 3, 60, 60))) if signed else 1
+    )
     pack = Packing()
     document = pack("name", values.astype(np.float32))
     pack.finished()
     top = np.abs(values).max((2, 3), keepdims=True)
     step = 1 / document["levels"]
-    assert document["kind"] == ("i1" if signed else "u1") and document["levels"] == (127 if signed else 255)
+    assert document["kind"] == ("i1" if signed else "u1") and document["levels"] == (
+        127 if signed else 255
+    )
     # between two levels of a root: (q + ½)² − q² of them at the most
     bound = top * (np.sqrt(np.abs(values) / top) * step + step**2 / 4) * 1.001
     assert (np.abs(restored(document) - values) <= bound).all()
@@ -122,7 +130,10 @@ def drawn(panel) -> ET.Element:
 
 def images(svg) -> list[np.ndarray]:
     found = [one.get("href").partition("base64,")[2] for one in svg.iter(f"{SVG}image")]
-    return [np.asarray(Image.open(io.BytesIO(base64.b64decode(one))).convert("RGBA"), np.int64) for one in found]
+    return [
+        np.asarray(Image.open(io.BytesIO(base64.b64decode(one))).convert("RGBA"), np.int64)
+        for one in found
+    ]
 
 
 def texts(svg) -> str:
@@ -133,11 +144,15 @@ def texts(svg) -> str:
 def test_a_heat_map_can_be_read_back_from_its_svg(make):
     panel = make()
     image = next(one for one in images(drawn(panel)) if one.shape[:2] == panel.values.shape)
-    top = 1.0 if panel.scale == "share" and panel.values.max() >= 0.5 else np.abs(panel.values).max()
+    top = (
+        1.0 if panel.scale == "share" and panel.values.max() >= 0.5 else np.abs(panel.values).max()
+    )
     opacity = image[..., 3]
     assert np.abs(opacity - np.abs(panel.values) / top * 255).max() <= 1.0
     seen = opacity > 30
-    assert ((image[..., 0] > image[..., 2])[seen] == (panel.values > 0)[seen]).all()  # red above 0, blue below
+    assert (
+        (image[..., 0] > image[..., 2])[seen] == (panel.values > 0)[seen]
+    ).all()  # red above 0, blue below
 
 
 def test_all_heads_are_in_one_picture():
@@ -153,11 +168,13 @@ def test_all_heads_are_in_one_picture():
 
 
 def test_bars_and_tokens_and_tables_say_their_numbers():
-    for panel, expected in ((made_up.bars(), ("0.500", "0.250", "-0.125", "0.062", "pos → neg", "网球", "change of p")),
-                            (made_up.tokens(), [f"{x:.3f}" for x in made_up.tokens().values.ravel()]),
-                            (made_up.table(), ("0.988", "-1.500", "–", "cosine")),
-                            (made_up.formula(), ("s = q·k / √D", "s = 0.125", "layers/attention.py:75")),
-                            (made_up.diagram(), ("h₁", "(B, 2) · 18"))):  # fmt: skip
+    for panel, expected in (
+        (made_up.bars(), ("0.500", "0.250", "-0.125", "0.062", "pos → neg", "网球", "change of p")),
+        (made_up.tokens(), [f"{x:.3f}" for x in made_up.tokens().values.ravel()]),
+        (made_up.table(), ("0.988", "-1.500", "–", "cosine")),
+        (made_up.formula(), ("s = q·k / √D", "s = 0.125", "layers/attention.py:75")),
+        (made_up.diagram(), ("h₁", "(B, 2) · 18")),
+    ):
         said = texts(drawn(panel))
         assert all(word in said for word in expected), panel.name
 
@@ -166,11 +183,19 @@ def test_curves_have_their_points():
     panel = made_up.by_token()
     svg = drawn(panel)
     for at, values in enumerate(panel.values):
-        own = [one for one in svg.iter(f"{SVG}use") if panel_pictures.SERIES[at] in one.get("style", "")]
-        heights = np.array([float(one.get("y")) for one in own])[: len(values)]  # and one in the legend
+        own = [
+            one
+            for one in svg.iter(f"{SVG}use")
+            if panel_pictures.SERIES[at] in one.get("style", "")
+        ]
+        heights = np.array([float(one.get("y")) for one in own])[
+            : len(values)
+        ]  # and one in the legend
         assert len(own) == len(values) + 1
         slope, offset = np.polyfit(values, heights, 1)
-        assert slope < 0 and np.abs(slope * values + offset - heights).max() < 1e-3  # a line: the picture is to scale
+        assert (
+            slope < 0 and np.abs(slope * values + offset - heights).max() < 1e-3
+        )  # a line: the picture is to scale
 
 
 @pytest.mark.parametrize("panel", made_up.inspection().panels, ids=lambda panel: panel.name)
@@ -185,14 +210,28 @@ def test_what_would_do_harm_is_text_in_every_picture(panel):
 
 
 def test_names_of_files_are_only_names():
-    panels = [made_up.gates("../../etc/passwd"), made_up.gates("A b"), made_up.gates("a-b"), made_up.gates("..")]
+    panels = [
+        made_up.gates("../../etc/passwd"),
+        made_up.gates("A b"),
+        made_up.gates("a-b"),
+        made_up.gates(".."),
+    ]
     names = [name for name, _ in panel_pictures.named(panels)]
-    assert len({name.lower() for name in names}) == 4 and all(re.fullmatch(r"[\w-][\w.-]*", name) for name in names)
+    assert len({name.lower() for name in names}) == 4 and all(
+        re.fullmatch(r"[\w-][\w.-]*", name) for name in names
+    )
 
 
 def test_of_many_checkpoints_the_first_and_the_last_are_drawn():
     each = [[made_up.gates()] for _ in range(9)]
-    panel = Beside("steps", made_up.gates().title, made_up.gates().caption, [str(at) for at in range(9)], each, True)
+    panel = Beside(
+        "steps",
+        made_up.gates().title,
+        made_up.gates().caption,
+        [str(at) for at in range(9)],
+        each,
+        True,
+    )
     assert [name for name, _ in panel_pictures.named([panel])] == ["steps-1-gates", "steps-9-gates"]
 
 

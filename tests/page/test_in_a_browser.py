@@ -10,7 +10,12 @@ import pytest
 from wenmai.page import inspection_page
 from wenmai.page.panels import Inspection
 
-EVERY = [(lang, theme, width) for lang in ("en", "zh") for theme in ("light", "dark") for width in (1200, 390)]
+EVERY = [
+    (lang, theme, width)
+    for lang in ("en", "zh")
+    for theme in ("light", "dark")
+    for width in (1200, 390)
+]
 
 
 @pytest.fixture(scope="session")
@@ -34,22 +39,35 @@ def test_every_panel_is_drawn(opened, page_file, lang, theme, width):
     with opened(page_file, lang, theme, width) as page:
         assert page.evaluate("document.documentElement.lang") == lang
         assert page.locator("main > section").count() == len(made_up.inspection().panels)
-        assert page.evaluate("[...document.querySelectorAll('main > section > figure')].every(one => one.childNodes.length)")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the page"
-        assert panel(page, "attention").get_by_text("热力图" if lang == "zh" else "heat map").count() == 1
+        assert page.evaluate(
+            "[...document.querySelectorAll('main > section > figure')].every(one => one.childNodes.length)"
+        )
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+            "nothing is wider than the page"
+        )
+        assert (
+            panel(page, "attention").get_by_text("热力图" if lang == "zh" else "heat map").count()
+            == 1
+        )
         assert page.locator("h1").inner_text().endswith(made_up.HARM)
         assert page.evaluate("document.scripts.length") == 1  # the data was read and removed
 
 
 @pytest.mark.parametrize(("lang", "theme", "width"), EVERY)
 def test_axe_finds_nothing_serious(opened, page_file, lang, theme, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe judges pages: install axe-playwright-python")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright",
+        reason="axe judges pages: install axe-playwright-python",
+    )
     with opened(page_file, lang, theme, width, bypass_csp=True) as page:
         for details in page.locator("details.numbers > summary").all()[:12]:
             details.click()
         found = axe.Axe().run(page).response["violations"]
-    serious = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found
-               if one["impact"] in ("serious", "critical")]  # fmt: skip
+    serious = [
+        (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
     assert not serious, serious
 
 
@@ -67,9 +85,15 @@ def test_a_heat_map_is_read_by_keyboard(opened, page_file):
         assert reading.inner_text() == f"tossed → {made_up.HARM}: {written(values[0, 0, 1, -1])}"
         own.locator("select").nth(0).select_option(index=1)
         own.locator("select").nth(1).select_option(index=3)
-        page.wait_for_function("document.querySelector('#panel-attention .reading').textContent.endsWith(arguments0)".replace(
-            "arguments0", repr(written(values[1, 3, 1, -1]))))  # fmt: skip
-        assert own.locator(".heads button[aria-pressed=true]").get_attribute("aria-label") == "layer 2, head 4"
+        page.wait_for_function(
+            "document.querySelector('#panel-attention .reading').textContent.endsWith(arguments0)".replace(
+                "arguments0", repr(written(values[1, 3, 1, -1]))
+            )
+        )
+        assert (
+            own.locator(".heads button[aria-pressed=true]").get_attribute("aria-label")
+            == "layer 2, head 4"
+        )
         own.locator(".heads button").nth(2).click()
         page.wait_for_timeout(50)
         assert own.locator("select").nth(1).input_value() == "2"
@@ -90,12 +114,14 @@ def test_a_heat_map_is_read_by_mouse_and_has_its_colours(opened, page_file):
             page.mouse.move(box["x"] + x, box["y"] + y)
             assert own.locator(".reading").inner_text().endswith(written(values[row, column]))
         page.mouse.move(box["x"] + left + 1.5 * cell, box["y"] + top + 1.5 * cell)
-        colours = page.evaluate("""([left, top, cell, rows, columns]) => {
+        colours = page.evaluate(
+            """([left, top, cell, rows, columns]) => {
             const canvas = document.querySelector('#panel-attention .heat canvas'), {width, height} = canvas
             const {data} = canvas.getContext('2d').getImageData(0, 0, width, height), each = size => [...Array(size).keys()]
             const at = (r, c) => (Math.round(top + (r + .15) * cell) * width + Math.round(left + (c + .2) * cell)) * 4
             return each(rows).map(r => each(columns).map(c => [...data.slice(at(r, c), at(r, c) + 4)]))}""",
-            [left, top, cell, rows, columns])  # fmt: skip
+            [left, top, cell, rows, columns],
+        )
         seen = 255 - np.array(colours)[..., 1]  # the more, the less green
         assert np.corrcoef(seen.ravel(), np.minimum(values, 0.7).ravel())[0, 1] > 0.99
 
@@ -117,7 +143,9 @@ def test_lines_between_words_carry_their_weights(opened, page_file):
     with opened(page_file) as page:
         own = panel(page, "attention")
         own.get_by_role("button", name="lines").click()
-        found = own.locator(".lines path").evaluate_all("paths => paths.map(path => +path.dataset.value)")
+        found = own.locator(".lines path").evaluate_all(
+            "paths => paths.map(path => +path.dataset.value)"
+        )
         top = 1.0 if values.max() >= 0.5 else values.max()
         assert np.allclose(sorted(found), np.sort(values[values > 0.03 * top]))
         own.locator(".lines").focus()
@@ -142,26 +170,64 @@ def test_tokens_bars_curves_points_and_tables_have_their_numbers(opened, page_fi
     with opened(page_file) as page:
         tokens = made_up.tokens()
         own = panel(page, "moved")
-        assert own.locator(".token").evaluate_all("all => all.map(one => +one.dataset.value)") == tokens.values[0].tolist()
+        assert (
+            own.locator(".token").evaluate_all("all => all.map(one => +one.dataset.value)")
+            == tokens.values[0].tolist()
+        )
         own.get_by_role("button", name="occlusion").click()
-        assert own.locator(".token").evaluate_all("all => all.map(one => +one.dataset.value)") == tokens.values[1].tolist()
+        assert (
+            own.locator(".token").evaluate_all("all => all.map(one => +one.dataset.value)")
+            == tokens.values[1].tolist()
+        )
         assert own.locator(".token .word").nth(7).inner_text() == made_up.HARM
-        assert panel(page, "removals").locator("td.n").all_inner_texts() == ["0.500", "0.250", "-0.125", "0.063"]
-        widths = panel(page, "removals").locator(".bar i").evaluate_all("all => all.map(one => parseFloat(one.style.width))")
+        assert panel(page, "removals").locator("td.n").all_inner_texts() == [
+            "0.500",
+            "0.250",
+            "-0.125",
+            "0.063",
+        ]
+        widths = (
+            panel(page, "removals")
+            .locator(".bar i")
+            .evaluate_all("all => all.map(one => parseFloat(one.style.width))")
+        )
         assert widths == [50, 25, 12.5, 6.25]
-        dots = panel(page, "surprise").locator("circle[data-value]").evaluate_all("all => all.map(one => +one.dataset.value)")
+        dots = (
+            panel(page, "surprise")
+            .locator("circle[data-value]")
+            .evaluate_all("all => all.map(one => +one.dataset.value)")
+        )
         assert dots == made_up.by_token().values.ravel().tolist()
         panel(page, "flow").locator(".chart").focus()
         page.keyboard.press("End")
         reading = panel(page, "flow").locator(".reading").inner_text()
-        assert reading == f"20: lstm {0.9**20:.3f}, rnn {written(0.6**20)}, {made_up.HARM} {0.99**20:.3f}"
+        assert (
+            reading
+            == f"20: lstm {0.9**20:.3f}, rnn {written(0.6**20)}, {made_up.HARM} {0.99**20:.3f}"
+        )
         panel(page, "map").locator("input").fill("狗")
         place = made_up.points().places[3]
-        assert panel(page, "map").locator(".reading").inner_text().startswith(f"狗 ({written(place[0])}, {written(place[1])})")
-        assert panel(page, "nearest").locator("tbody tr").nth(0).inner_text().split() == ["cat", "0.988", "3"]
+        assert (
+            panel(page, "map")
+            .locator(".reading")
+            .inner_text()
+            .startswith(f"狗 ({written(place[0])}, {written(place[1])})")
+        )
+        assert panel(page, "nearest").locator("tbody tr").nth(0).inner_text().split() == [
+            "cat",
+            "0.988",
+            "3",
+        ]
         assert "layers/attention.py:75" in panel(page, "formula").inner_text()
-        assert panel(page, "formula").locator("tr").nth(3).inner_text().split() == ["s", "=", "0.125"]
-        assert panel(page, "structure").locator("g.box").count() == 5 and panel(page, "structure").locator(".arrow").count() == 5
+        assert panel(page, "formula").locator("tr").nth(3).inner_text().split() == [
+            "s",
+            "=",
+            "0.125",
+        ]
+        assert (
+            panel(page, "structure").locator("g.box").count() == 5
+            and panel(page, "structure").locator(".arrow").count() == 5
+        )
 
 
 def test_what_is_compared_is_picked_together(opened, page_file):
@@ -195,15 +261,23 @@ def test_the_caption_leads_to_what_is_switched_off(opened, page_file):
         assert link.get_attribute("href") == "#panel-removals"
         link.click()
         page.wait_for_timeout(300)
-        assert panel(page, "removals").evaluate("one => Math.abs(one.getBoundingClientRect().top) < 200")
+        assert panel(page, "removals").evaluate(
+            "one => Math.abs(one.getBoundingClientRect().top) < 200"
+        )
 
 
 def test_the_language_is_changed_on_the_page(opened, page_file):
     with opened(page_file) as page:
         page.get_by_role("link", name="中文").click()
         assert panel(page, "attention").get_by_role("button", name="热力图").count() == 1
-        assert page.locator("#panel-attention .heads button").first.get_attribute("aria-label") == "layer 1, head 1"
-        assert panel(page, "map").locator(".keys bdi").all_inner_texts() == ["名称", "值"]  # names that are words of ours
+        assert (
+            page.locator("#panel-attention .heads button").first.get_attribute("aria-label")
+            == "layer 1, head 1"
+        )
+        assert panel(page, "map").locator(".keys bdi").all_inner_texts() == [
+            "名称",
+            "值",
+        ]  # names that are words of ours
         page.get_by_role("link", name="English").click()
         assert panel(page, "map").locator(".keys bdi").all_inner_texts() == ["name", "value"]
         assert panel(page, "attention").get_by_role("button", name="heat map").count() == 1
@@ -211,7 +285,10 @@ def test_the_language_is_changed_on_the_page(opened, page_file):
 
 def test_a_notebooks_frame_draws_and_changes_its_language(opened, tmp_path):
     file = tmp_path / "notebook.html"
-    file.write_text(f"<!doctype html><meta charset=utf-8>{inspection_page.html_of(made_up.inspection())}", encoding="utf-8")
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8>{inspection_page.html_of(made_up.inspection())}",
+        encoding="utf-8",
+    )
     with opened(file) as page:
         frame = page.frame_locator("iframe")
         assert frame.locator("#panel-attention .reading").inner_text().startswith("He → He: ")
@@ -241,8 +318,14 @@ def test_a_map_of_512_tokens_and_72_heads_can_be_used(opened, tmp_path):
         own.locator("select").nth(0).select_option(index=5)
         own.locator("select").nth(1).select_option(index=11)
         page.wait_for_timeout(100)
-        row, _, column, _, about, value = own.locator(".reading").inner_text().replace(":", " :").split()
-        assert about == "≈" and abs(float(value) - values[5, 11, int(row[1:]), int(column[1:])]) < 0.01 * values[5, 11].max()
+        row, _, column, _, about, value = (
+            own.locator(".reading").inner_text().replace(":", " :").split()
+        )
+        assert (
+            about == "≈"
+            and abs(float(value) - values[5, 11, int(row[1:]), int(column[1:])])
+            < 0.01 * values[5, 11].max()
+        )
         own.locator("details.numbers > summary").click()
         own.locator("details.numbers tbody tr").nth(49).wait_for()
         assert own.locator("details.numbers tbody tr").count() == 50
@@ -252,10 +335,19 @@ def test_lists_that_are_long_are_drawn_too(opened, tmp_path):
     """More numbers than stand in the page as they are."""
     points, tokens, bars = made_up.points(), made_up.tokens(), made_up.bars()
     generator = np.random.default_rng(0)
-    points.names, points.places, points.groups = [f"w{at}" for at in range(3000)], generator.normal(size=(3000, 2)), ()
-    tokens.tokens, tokens.values = [f"t{at}" for at in range(5000)], generator.normal(size=(2, 5000))
+    points.names, points.places, points.groups = (
+        [f"w{at}" for at in range(3000)],
+        generator.normal(size=(3000, 2)),
+        (),
+    )
+    tokens.tokens, tokens.values = (
+        [f"t{at}" for at in range(5000)],
+        generator.normal(size=(2, 5000)),
+    )
     bars.names, bars.values, bars.details = [f"b{at}" for at in range(5000)], np.arange(5000.0), ()
-    (tmp_path / "many.html").write_text(inspection_page.page(Inspection(points.title, [], [points, tokens, bars])), "utf-8")
+    (tmp_path / "many.html").write_text(
+        inspection_page.page(Inspection(points.title, [], [points, tokens, bars])), "utf-8"
+    )
     with opened(tmp_path / "many.html") as page:
         assert panel(page, "map").locator("circle").count() > 2000
         assert panel(page, "moved").locator(".token").count() == 5000

@@ -37,7 +37,9 @@ class Client:
     def __init__(self, host: str, port: int, process: subprocess.Popen):
         self.host, self.port, self.process = host, port, process
 
-    def ask(self, method: str, path: str, body=None, timeout: float = 60.0, **headers: str) -> Reply:
+    def ask(
+        self, method: str, path: str, body=None, timeout: float = 60.0, **headers: str
+    ) -> Reply:
         connection = HTTPConnection(self.host, self.port, timeout=timeout)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None and not isinstance(body, bytes):
@@ -45,7 +47,11 @@ class Client:
         try:
             connection.request(method, path, body, sent)
             reply = connection.getresponse()
-            return Reply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read())
+            return Reply(
+                reply.status,
+                {name.lower(): value for name, value in reply.getheaders()},
+                reply.read(),
+            )
         finally:
             connection.close()
 
@@ -56,17 +62,28 @@ class Client:
         return self.ask("POST", path, body, **headers)
 
     def counted(self, name: str) -> float:
-        found = re.findall(rf"^{name}(?:{{[^}}]*}})? ([\d.e+]+)$", self.get("/metrics").body.decode(), re.M)
+        found = re.findall(
+            rf"^{name}(?:{{[^}}]*}})? ([\d.e+]+)$", self.get("/metrics").body.decode(), re.M
+        )
         return sum(map(float, found))
 
 
 @contextmanager
 def serving(*arguments: str, cwd: Path):
-    environment = os.environ | {"PYTHONPATH": str(Path(wenmai.__file__).parents[1]), "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(wenmai.__file__).parents[1]),
+        "LC_ALL": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+    }
     environment.pop("WENMAI_TOKEN", None)
     with open(cwd / "server.log", "w") as log:
-        process = subprocess.Popen([sys.executable, "-m", "wenmai", "serve", *arguments, "--port", "0", "--json"], cwd=cwd,
-                                   env=environment, stdout=subprocess.PIPE, stderr=log)  # fmt: skip
+        process = subprocess.Popen(
+            [sys.executable, "-m", "wenmai", "serve", *arguments, "--port", "0", "--json"],
+            cwd=cwd,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
     try:
         line = process.stdout.readline()
         assert line, (cwd / "server.log").read_text()

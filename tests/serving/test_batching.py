@@ -56,7 +56,9 @@ def answered(requests: list[list[str]], workers: int = 3, threads: int = 3) -> t
             torch.set_num_threads(before)
         assert batches.workers == workers
         batches.start()
-        found = await asyncio.gather(*(batches.answers(slow, texts, {}) for texts in requests), return_exceptions=True)
+        found = await asyncio.gather(
+            *(batches.answers(slow, texts, {}) for texts in requests), return_exceptions=True
+        )
         await batches.close()
         return found
 
@@ -65,7 +67,10 @@ def answered(requests: list[list[str]], workers: int = 3, threads: int = 3) -> t
 
 
 def test_a_request_in_pieces_comes_back_in_its_order():
-    requests = [[f"{number}.{row}" for row in range(size)] for number, size in enumerate((700, 1, 40, 3, 500, 17))]
+    requests = [
+        [f"{number}.{row}" for row in range(size)]
+        for number, size in enumerate((700, 1, 40, 3, 500, 17))
+    ]
     found, slow = answered(requests)
     assert [[one["text"] for one in answers] for answers in found] == requests
     assert slow.most > 1 and max(size for size, _ in slow.batches) <= ROWS
@@ -103,11 +108,16 @@ def test_who_is_cancelled_leaves_the_line(size):
     in_a_loop(run())
 
 
-@pytest.mark.parametrize(("pace", "most"), [(None, ROWS), (1e-6, ROWS), (TURN / 20, 20), (1.0, LEAST)])
+@pytest.mark.parametrize(
+    ("pace", "most"), [(None, ROWS), (1e-6, ROWS), (TURN / 20, 20), (1.0, LEAST)]
+)
 def test_a_batch_holds_what_took_a_turn_of_late(pace, most):
     async def run() -> int:
         batches, slow = Batches(Limits(), Metrics()), Slow()
-        asked = asyncio.gather(*(batches.answers(slow, [f"{number}"], {}) for number in range(100)), return_exceptions=True)
+        asked = asyncio.gather(
+            *(batches.answers(slow, [f"{number}"], {}) for number in range(100)),
+            return_exceptions=True,
+        )
         await asyncio.sleep(0)
         if pace is not None:
             batches.paces[slow] = pace

@@ -13,7 +13,12 @@ import wenmai
 from wenmai.serving import lab
 from wenmai.serving.lab.words import WORDS
 
-EVERY = [(lang, theme, width) for lang in ("en", "zh") for theme in ("light", "dark") for width in (1200, 390)]
+EVERY = [
+    (lang, theme, width)
+    for lang in ("en", "zh")
+    for theme in ("light", "dark")
+    for width in (1200, 390)
+]
 PARTS = ("try", "climb", "guess", "compare", "inside", "train")
 TEXT = "a lovely film of great actors"
 
@@ -22,8 +27,12 @@ TEXT = "a lovely film of great actors"
 def opened(chromium):
     @contextmanager
     def open_page(server, part="try", lang="en", theme="light", width=1200, **how):
-        context = chromium.new_context(color_scheme=theme, locale={"en": "en-US", "zh": "zh-CN"}[lang],
-                                       viewport={"width": width, "height": 900}, **how)  # fmt: skip
+        context = chromium.new_context(
+            color_scheme=theme,
+            locale={"en": "en-US", "zh": "zh-CN"}[lang],
+            viewport={"width": width, "height": 900},
+            **how,
+        )
         page, said, asked, own = context.new_page(), [], [], f"http://127.0.0.1:{server.port}/"
         page.set_default_timeout(30_000)
         page.on("console", lambda message: said.append(message.text))
@@ -50,17 +59,25 @@ def choose(page, wanted: str, at: int = 0) -> None:
 
 def test_the_page_is_small_and_says_all_in_both_languages():
     assert sum(len(text.encode()) for text in lab.files().values()) < 800_000
-    script = "".join(text for name, text in lab.files().items() if name.endswith(".js") and name != "renderer.js")
+    script = "".join(
+        text for name, text in lab.files().items() if name.endswith(".js") and name != "renderer.js"
+    )
     assert "innerHTML" not in script and "eval(" not in script and "https://" not in script
     missing = [name for name, words in WORDS.items() if words.told_in("zh") == words.told_in("en")]
     assert not missing, missing
     page = lab.files()["index.html"]
-    assert "<style" not in page and "style=" not in page and page.count("<script") == page.count('<script src="/lab') + 1
+    assert (
+        "<style" not in page
+        and "style=" not in page
+        and page.count("<script") == page.count('<script src="/lab') + 1
+    )
 
 
 @pytest.mark.parametrize(("lang", "theme", "width"), EVERY)
 def test_every_part_is_shown(opened, server, lang, theme, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe judges pages: axe-playwright-python")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe judges pages: axe-playwright-python"
+    )
     with opened(server, "try", lang, theme, width, bypass_csp=True) as page:
         for part in PARTS:
             page.evaluate(f"location.hash = '{part}'")
@@ -69,8 +86,11 @@ def test_every_part_is_shown(opened, server, lang, theme, width):
             assert page.locator("h1").inner_text() == title
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), part
             found = axe.Axe().run(page).response["violations"]
-            serious = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found
-                       if one["impact"] in ("serious", "critical")]  # fmt: skip
+            serious = [
+                (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
+                for one in found
+                if one["impact"] in ("serious", "critical")
+            ]
             assert not serious, (part, serious)
 
 
@@ -82,7 +102,11 @@ def test_try_every_run_answers_side_by_side(opened, server):
         page.keyboard.press("Enter")
         cards = page.locator(".card")
         page.locator(".card .said").nth(2).wait_for()
-        assert cards.locator("h3").all_inner_texts() == ["reviews-softmax", "reviews-gru", "reviews-transformer"]
+        assert cards.locator("h3").all_inner_texts() == [
+            "reviews-softmax",
+            "reviews-gru",
+            "reviews-transformer",
+        ]
         assert cards.locator(".odds tr").count() == 6 and "ms" in cards.first.inner_text()
         page.get_by_role("button", name="中文").click()
         assert page.get_by_role("button", name=WORDS["ask"].told_in("zh")).count() == 1
@@ -97,7 +121,9 @@ def test_try_texts_are_written_as_they_come(opened, server):
         for card in page.locator(".card").all():
             card.get_by_text(" ms").wait_for()
         texts = page.locator(".card .text").all_inner_texts()
-        assert len(texts) == 3 and all(text.startswith("the film") and len(text) > 12 for text in texts)
+        assert len(texts) == 3 and all(
+            text.startswith("the film") and len(text) > 12 for text in texts
+        )
 
 
 def test_climb_marks_wrong_answers_and_looks_inside(opened, server):
@@ -148,10 +174,18 @@ def test_a_comparison_is_compared_and_climbed(opened, server):
     with opened(server, "compare") as page:
         choose(page, "films · classify (compare)")
         page.locator(".kind-points .chart svg").wait_for()
-        assert page.locator("table.board tbody tr").count() == 3 and "softmax is enough." in page.locator(".reason").inner_text()
+        assert (
+            page.locator("table.board tbody tr").count() == 3
+            and "softmax is enough." in page.locator(".reason").inner_text()
+        )
         assert "recommended" in page.locator("table.board tbody tr").first.inner_text()
         said = page.locator(".kind-points .chart svg text").all_text_contents()
-        assert "accuracy" in said and WORDS["cost_across"].told_in("en") in said and "10" in said and "0.900" in said
+        assert (
+            "accuracy" in said
+            and WORDS["cost_across"].told_in("en") in said
+            and "10" in said
+            and "0.900" in said
+        )
         assert page.locator(".kind-curves .chart svg").count() == 1
         assert page.locator("table.worst td.bad").all_inner_texts() == ["✗ pos", "✗ pos"]
         page.evaluate("location.hash = 'climb'")
@@ -167,14 +201,22 @@ def test_a_sound_is_chosen_or_recorded(launched, tmp_path):
     """Chromium's microphone for tests beeps."""
     soundfile = pytest.importorskip("soundfile")
     times = np.arange(2400) / 8000
-    sounds = [((0.4 * np.sin(2 * np.pi * pitch * times)).astype(np.float32), 8000) for pitch in [300, 900] * 8]
-    model = wenmai.Classifier("gru", embed=8, hidden=8, epochs=1, mels=20).fit(wenmai.sounds(sounds), ["low", "high"] * 8)
+    sounds = [
+        ((0.4 * np.sin(2 * np.pi * pitch * times)).astype(np.float32), 8000)
+        for pitch in [300, 900] * 8
+    ]
+    model = wenmai.Classifier("gru", embed=8, hidden=8, epochs=1, mels=20).fit(
+        wenmai.sounds(sounds), ["low", "high"] * 8
+    )
     model.save(tmp_path / "runs" / "tones-gru")
     soundfile.write(tmp_path / "one.wav", *sounds[0])
     with serving("runs", cwd=tmp_path) as own:
         browser = launched("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
         page, said = browser.new_page(permissions=["microphone"]), []
-        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: said.append(message.text) if message.type == "error" else None,
+        )
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(f"http://127.0.0.1:{own.port}/#try")
         page.locator("main input[type=file]").wait_for()

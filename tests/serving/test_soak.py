@@ -36,15 +36,22 @@ class Load:
 
     @property
     def over(self) -> bool:
-        return time.monotonic() > self.until or self.counts["asked"] >= MOST or len(self.faults) > 10
+        return (
+            time.monotonic() > self.until or self.counts["asked"] >= MOST or len(self.faults) > 10
+        )
 
     async def crowd(self, clients: int, seconds: float, seed: int) -> None:
         until = min(self.until, time.monotonic() + seconds)
-        await asyncio.gather(*(self.client(random.Random(seed * 1000 + number), until) for number in range(clients)))
+        await asyncio.gather(
+            *(self.client(random.Random(seed * 1000 + number), until) for number in range(clients))
+        )
 
     async def client(self, chance: random.Random, until: float) -> None:
         while time.monotonic() < until and not self.over:
-            kind = chance.choices((self.predicts, self.writes, self.vanishes, self.asks_much, self.errs), (80, 6, 8, 2, 4))[0]
+            kind = chance.choices(
+                (self.predicts, self.writes, self.vanishes, self.asks_much, self.errs),
+                (80, 6, 8, 2, 4),
+            )[0]
             self.counts["asked"] += 1
             try:
                 await asyncio.wait_for(kind(chance), 60)
@@ -60,7 +67,9 @@ class Load:
         finally:
             writer.close()
         head, _, rest = answer.partition(b"\r\n\r\n")
-        return int(head.split()[1]), whole(rest) if b"transfer-encoding: chunked" in head.lower() else rest
+        return int(head.split()[1]), whole(
+            rest
+        ) if b"transfer-encoding: chunked" in head.lower() else rest
 
     async def predicts(self, chance: random.Random, count: int = 1) -> None:
         texts, began = chance.choices(list(self.texts), k=count), time.perf_counter()
@@ -78,17 +87,30 @@ class Load:
 
     async def writes(self, chance: random.Random) -> None:
         prompt, seed = chance.choice(list(self.prompts))
-        status, body = await self.ask("/v1/generate", {"run": "corpus-gpt", "prompt": prompt, "tokens": 20, "seed": seed})
+        status, body = await self.ask(
+            "/v1/generate", {"run": "corpus-gpt", "prompt": prompt, "tokens": 20, "seed": seed}
+        )
         self.counts[status] += 1
         assert status in (200, 429), body
         if status == 200:
-            *pieces, end = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: ")]
-            assert "tokens" in end and "".join(piece["text"] for piece in pieces) == self.prompts[prompt, seed]
+            *pieces, end = [
+                json.loads(line[6:])
+                for line in body.decode().splitlines()
+                if line.startswith("data: ")
+            ]
+            assert (
+                "tokens" in end
+                and "".join(piece["text"] for piece in pieces) == self.prompts[prompt, seed]
+            )
 
     async def vanishes(self, chance: random.Random) -> None:
         """In the middle of a request, before the answer, or while it is written."""
-        path, body = chance.choice((("/v1/generate", {"run": "corpus-gpt", "prompt": "the", "tokens": 500}),
-                                    ("/v1/predict", {"run": "reviews-gru", "inputs": list(self.texts) * 4})))  # fmt: skip
+        path, body = chance.choice(
+            (
+                ("/v1/generate", {"run": "corpus-gpt", "prompt": "the", "tokens": 500}),
+                ("/v1/predict", {"run": "reviews-gru", "inputs": list(self.texts) * 4}),
+            )
+        )
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         sent, how = request(path, body), chance.randrange(3)
         writer.write(sent[: len(sent) // 2] if how == 0 else sent)
@@ -99,8 +121,13 @@ class Load:
         self.counts["vanished"] += 1
 
     async def errs(self, chance: random.Random) -> None:
-        body, expected = chance.choice((({"run": "none", "inputs": ["a"]}, 404), ({"run": "reviews-gru"}, 422),
-                                        ({"run": "damaged", "inputs": ["a"]}, 409)))  # fmt: skip
+        body, expected = chance.choice(
+            (
+                ({"run": "none", "inputs": ["a"]}, 404),
+                ({"run": "reviews-gru"}, 422),
+                ({"run": "damaged", "inputs": ["a"]}, 409),
+            )
+        )
         status, _ = await self.ask("/v1/predict", body)
         self.counts[status] += 1
         assert status == expected
@@ -108,8 +135,10 @@ class Load:
 
 def request(path: str, body: dict) -> bytes:
     sent = json.dumps(body).encode()
-    return (f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
-            f"Content-Length: {len(sent)}\r\n\r\n").encode() + sent  # fmt: skip
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        f"Content-Length: {len(sent)}\r\n\r\n"
+    ).encode() + sent
 
 
 def whole(chunked: bytes) -> bytes:
@@ -125,17 +154,30 @@ def whole(chunked: bytes) -> bytes:
 
 def held(process: int) -> dict[str, int]:
     own = Path(f"/proc/{process}")
-    return {"megabytes": int((own / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20,
-            "files": len(list((own / "fd").iterdir())), "threads": len(list((own / "task").iterdir()))}  # fmt: skip
+    return {
+        "megabytes": int((own / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20,
+        "files": len(list((own / "fd").iterdir())),
+        "threads": len(list((own / "task").iterdir())),
+    }
 
 
 def soak(made_runs: Path, folder: Path, seconds: float, crowd: float) -> tuple[Load, list[dict]]:
     gru, gpt = wenmai.load(made_runs / "reviews-gru"), wenmai.load(made_runs / "corpus-gpt")
-    texts, prompts = made.reviews(60)[0], [("the film", seed) for seed in range(8)] + [("a story of", seed) for seed in range(8)]
+    texts, prompts = (
+        made.reviews(60)[0],
+        [("the film", seed) for seed in range(8)] + [("a story of", seed) for seed in range(8)],
+    )
     seen = []
     with serving(str(made_runs), "--queue", "64", cwd=folder) as server:
-        load = Load(server.port, time.monotonic() + seconds, {text: str(gru.predict([text])[0]) for text in texts},
-                    {(prompt, seed): gpt.generate(prompt, tokens=20, seed=seed)[len(prompt) :] for prompt, seed in prompts})
+        load = Load(
+            server.port,
+            time.monotonic() + seconds,
+            {text: str(gru.predict([text])[0]) for text in texts},
+            {
+                (prompt, seed): gpt.generate(prompt, tokens=20, seed=seed)[len(prompt) :]
+                for prompt, seed in prompts
+            },
+        )
         asyncio.run(load.crowd(8, min(5.0, seconds / 4), 0))
         turn = 0
         while not load.over:
@@ -143,9 +185,14 @@ def soak(made_runs: Path, folder: Path, seconds: float, crowd: float) -> tuple[L
             asyncio.run(load.crowd(CROWDS[turn % len(CROWDS)], crowd, turn))
             seen.append(held(server.process.pid))
         until = time.monotonic() + 20
-        while server.counted("wenmai_writing") + server.counted("wenmai_waiting") and time.monotonic() < until:
+        while (
+            server.counted("wenmai_writing") + server.counted("wenmai_waiting")
+            and time.monotonic() < until
+        ):
             time.sleep(0.05)
-        assert server.counted("wenmai_writing") == server.counted("wenmai_waiting") == 0  # those who vanished are forgotten
+        assert (
+            server.counted("wenmai_writing") == server.counted("wenmai_waiting") == 0
+        )  # those who vanished are forgotten
         began = time.perf_counter()
         assert server.post("/v1/predict", {"run": "reviews-gru", "inputs": texts[:1]}).status == 200
         load.counts["recovered_ms"] = round(1000 * (time.perf_counter() - began))
@@ -159,7 +206,11 @@ def soak(made_runs: Path, folder: Path, seconds: float, crowd: float) -> tuple[L
 
 def test_some_seconds_of_changing_load(made_runs, tmp_path):
     load, seen = soak(made_runs, tmp_path, 5.0, 0.8)
-    assert load.counts["asked"] > 50 and load.counts["vanished"] and load.counts[200] > 0.5 * load.counts["asked"]
+    assert (
+        load.counts["asked"] > 50
+        and load.counts["vanished"]
+        and load.counts[200] > 0.5 * load.counts["asked"]
+    )
     assert seen[-1]["files"] < 100  # connections are closed
 
 
@@ -172,9 +223,11 @@ def test_minutes_of_changing_load(made_runs, tmp_path, capsys):
     before, after = (statistics.median(one["megabytes"] for one in part) for part in parts)
     load.waits.sort()
     with capsys.disabled():
-        print(f"\n{minutes:g} minutes: {dict(load.counts)}, p50 {1000 * statistics.median(load.waits):.0f} ms, p99 "
-              f"{1000 * load.waits[int(0.99 * len(load.waits))]:.0f} ms; {before:.0f} MB in the second quarter, {after:.0f} MB "
-              f"in the last; at the end {seen[-1]}")  # fmt: skip
+        print(
+            f"\n{minutes:g} minutes: {dict(load.counts)}, p50 {1000 * statistics.median(load.waits):.0f} ms, p99 "
+            f"{1000 * load.waits[int(0.99 * len(load.waits))]:.0f} ms; {before:.0f} MB in the second quarter, {after:.0f} MB "
+            f"in the last; at the end {seen[-1]}"
+        )
     assert load.counts["vanished"] > 10 * minutes and load.counts[200] > 0.5 * load.counts["asked"]
     assert after < 1.05 * before + 8, [one["megabytes"] for one in seen]
     assert seen[-1]["files"] < 100 and seen[-1]["threads"] <= seen[0]["threads"] + 4

@@ -30,8 +30,12 @@ def heard(tmp_path_factory):
     folder = tmp_path_factory.mktemp("heard")
     sounds = [(tone(pitch, seed=row), RATE) for row, pitch in enumerate([300, 900] * 10)]
     small = {"embed": 8, "hidden": 8, "epochs": 3, "mels": 20}
-    wenmai.Classifier("gru", **small).fit(wenmai.sounds(sounds), ["low", "high"] * 10).save(folder / "runs" / "tones-gru")
-    wenmai.Transcriber("lstm", **small).fit(sounds, ["a", "b"] * 10).save(folder / "runs" / "said-lstm")
+    wenmai.Classifier("gru", **small).fit(wenmai.sounds(sounds), ["low", "high"] * 10).save(
+        folder / "runs" / "tones-gru"
+    )
+    wenmai.Transcriber("lstm", **small).fit(sounds, ["a", "b"] * 10).save(
+        folder / "runs" / "said-lstm"
+    )
     with serving(str(folder / "runs"), cwd=folder) as server:
         yield server, folder / "runs"
 
@@ -39,14 +43,21 @@ def heard(tmp_path_factory):
 @pytest.mark.parametrize("run", ["tones-gru", "said-lstm"])
 def test_sounds_are_answered_as_in_python(heard, run):
     server, runs = heard
-    assert next(one for one in server.get("/v1/runs").json["runs"] if one["name"] == run)["fields"] == ["audio"]
+    assert next(one for one in server.get("/v1/runs").json["runs"] if one["name"] == run)[
+        "fields"
+    ] == ["audio"]
     sounds = [tone(pitch, seconds, 7) for pitch, seconds in ((300, 0.3), (900, 0.5), (600, 0.2))]
-    read = [soundfile.read(io.BytesIO(base64.b64decode(packed(samples))), dtype="float32")[0] for samples in sounds]
+    read = [
+        soundfile.read(io.BytesIO(base64.b64decode(packed(samples))), dtype="float32")[0]
+        for samples in sounds
+    ]
     expected = wenmai.load(runs / run).answers(wenmai.sounds([(samples, RATE) for samples in read]))
 
     def ask(row: int) -> dict:
         value = packed(sounds[row])
-        reply = server.post("/v1/predict", {"run": run, "inputs": [value if row % 2 else {"audio": value}]})
+        reply = server.post(
+            "/v1/predict", {"run": run, "inputs": [value if row % 2 else {"audio": value}]}
+        )
         assert reply.status == 200, reply.body
         return reply.json["answers"][0]
 
@@ -62,14 +73,32 @@ def test_sounds_are_answered_as_in_python(heard, run):
 
 def test_a_long_sound_is_longer_than_a_text_may_be_and_still_has_a_bound(heard):
     server, _ = heard
-    assert server.post("/v1/predict", {"run": "tones-gru", "inputs": [packed(tone(300, 10))]}).status == 200
-    reply = server.post("/v1/predict", {"run": "tones-gru", "inputs": [packed(np.zeros(RATE * 601, np.float32), "FLAC")]})
+    assert (
+        server.post("/v1/predict", {"run": "tones-gru", "inputs": [packed(tone(300, 10))]}).status
+        == 200
+    )
+    reply = server.post(
+        "/v1/predict",
+        {"run": "tones-gru", "inputs": [packed(np.zeros(RATE * 601, np.float32), "FLAC")]},
+    )
     assert reply.status == 413 and "600 seconds" in reply.json["error"]["en"]
 
 
-@pytest.mark.parametrize("wrong", ["/etc/passwd", "/etc/hostname", "some.wav", "", 3, {"audio": "../runs"}, {"path": "a.wav"},
-                                   base64.b64encode(b"RIFF, no sound").decode(), packed(tone(300))[:3000]],
-                         ids=lambda wrong: str(wrong)[:20])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "/etc/passwd",
+        "/etc/hostname",
+        "some.wav",
+        "",
+        3,
+        {"audio": "../runs"},
+        {"path": "a.wav"},
+        base64.b64encode(b"RIFF, no sound").decode(),
+        packed(tone(300))[:3000],
+    ],
+    ids=lambda wrong: str(wrong)[:20],
+)
 def test_what_is_no_sound_is_told_and_no_file_is_opened(heard, wrong):
     server, _ = heard
     reply = server.post("/v1/predict", {"run": "tones-gru", "inputs": [wrong]})

@@ -46,26 +46,43 @@ def runs(name: str, folder: Path):
         estimator, file = wenmai.Classifier("gru", **small).fit(TEXTS, LABELS), folder / "new.csv"
         with open(file, "w", newline="") as lines:
             table = csv.writer(lines)
-            table.writerows([["id", "text", "label"], *([row, f'{text} "{row}",\n好', "?"] for row, text in enumerate(TEXTS))])
+            table.writerows(
+                [
+                    ["id", "text", "label"],
+                    *([row, f'{text} "{row}",\n好', "?"] for row, text in enumerate(TEXTS)),
+                ]
+            )
     elif name == "numbers":
         import pyarrow
         from pyarrow import parquet
 
         values = np.random.default_rng(0).normal(size=(40, 3))
         estimator, file = wenmai.Classifier("softmax").fit(values, LABELS), folder / "new.parquet"
-        parquet.write_table(pyarrow.table({"a": values[:, 0], "b": values[:, 1], "c": np.arange(40)}), file)
+        parquet.write_table(
+            pyarrow.table({"a": values[:, 0], "b": values[:, 1], "c": np.arange(40)}), file
+        )
     elif name == "images":
         from PIL import Image
 
         images = np.random.default_rng(0).integers(0, 255, (40, 6, 6), dtype=np.uint8)
-        estimator, file = wenmai.Classifier("mlp", hidden=4, epochs=1).fit(images, LABELS), folder / "new.tsv"
+        estimator, file = (
+            wenmai.Classifier("mlp", hidden=4, epochs=1).fit(images, LABELS),
+            folder / "new.tsv",
+        )
         for row, pixels in enumerate(images):
             Image.fromarray(pixels).save(folder / f"{row}.png")
         file.write_text("image\n" + "".join(f"{row}.png\n" for row in range(40)))
     else:  # some of its texts are blank, and some have words that it has never seen: there are notes
-        estimator, file = wenmai.Translator("seq2seq", **small).fit(TEXTS, [text.upper() for text in TEXTS]), folder / "new.jsonl"
-        file.write_text("".join(json.dumps({"source": "" if row % 7 == 3 else text + " x" * (row % 3)}) + "\n"
-                                for row, text in enumerate(TEXTS)))  # fmt: skip
+        estimator, file = (
+            wenmai.Translator("seq2seq", **small).fit(TEXTS, [text.upper() for text in TEXTS]),
+            folder / "new.jsonl",
+        )
+        file.write_text(
+            "".join(
+                json.dumps({"source": "" if row % 7 == 3 else text + " x" * (row % 3)}) + "\n"
+                for row, text in enumerate(TEXTS)
+            )
+        )
     estimator.save(folder / "run")
     return wenmai.load(folder / "run"), file
 
@@ -76,7 +93,10 @@ def test_spark_answers_as_one_process_row_for_row(session, tmp_path, monkeypatch
     monkeypatch.setattr(answers, "CHUNK", 7)
     monkeypatch.setattr(spark, "TASKS", 2)  # several waves of several chunks
     told = {}
-    for engine, answered in (("local", None), ("spark", partial(spark.answered, tmp_path / "run", "cpu"))):
+    for engine, answered in (
+        ("local", None),
+        ("spark", partial(spark.answered, tmp_path / "run", "cpu")),
+    ):
         table = table_for(estimator, str(file), "", predict=True)
         with pytest.warns() if name == "translate" else pytest.MonkeyPatch.context() as notes:
             answers.answer_file(estimator, table, tmp_path / f"{engine}.csv", answered=answered)
@@ -92,7 +112,10 @@ def test_what_is_wrong_with_a_row_is_told_by_its_line(session, tmp_path, monkeyp
     monkeypatch.setattr(answers, "CHUNK", 7)
     for answered in (None, partial(spark.answered, tmp_path / "run", "cpu")):
         table = table_for(estimator, str(tmp_path / "bad.csv"), "a=0,b=1,c=2", predict=True)
-        with pytest.raises(Mistake, match=r"bad\.csv, line 22") as found, pytest.warns(match="what was answered before"):
+        with (
+            pytest.raises(Mistake, match=r"bad\.csv, line 22") as found,
+            pytest.warns(match="what was answered before"),
+        ):
             answers.answer_file(estimator, table, tmp_path / "out.csv", answered=answered)
         assert "none" in str(found.value)
 
@@ -101,7 +124,11 @@ def test_a_chunk_that_is_too_large_is_cut(monkeypatch):
     from wenmai.data.files.readers import Chunk
 
     monkeypatch.setattr(spark, "TASK", 200)
-    chunk = Chunk({"text": [f"text {row}" * (row % 5) for row in range(50)]}, range(2, 52), {"id": list(range(50))})
+    chunk = Chunk(
+        {"text": [f"text {row}" * (row % 5) for row in range(50)]},
+        range(2, 52),
+        {"id": list(range(50))},
+    )
     parts = list(spark.parts([chunk], lambda chunk: chunk))
     assert len(parts) > 4 and all(len(text) <= 200 for _, text in parts)
     assert [text for part, _ in parts for text in part.columns["text"]] == chunk.columns["text"]
@@ -109,24 +136,42 @@ def test_a_chunk_that_is_too_large_is_cut(monkeypatch):
     assert [one for part, _ in parts for one in part.beside["id"]] == chunk.beside["id"]
 
 
-@pytest.mark.parametrize("message", [
-    Message("{file}, line {line}", file="a {b}", line=3), Listed(["a", Message("b {c}", c=1)]), phrase("kind", "rung"),
-    plural("{count} minute", "{count} minutes", count=2),
-    Message("{why}: {rate:.2f}", why=Listed(["x"], Message(" and ")), rate=0.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("{file}, line {line}", file="a {b}", line=3),
+        Listed(["a", Message("b {c}", c=1)]),
+        phrase("kind", "rung"),
+        plural("{count} minute", "{count} minutes", count=2),
+        Message("{why}: {rate:.2f}", why=Listed(["x"], Message(" and ")), rate=0.5),
+    ],
+)
 def test_a_sentence_comes_back_as_it_was(message):
     again = spark.unpacked_message(json.loads(json.dumps(spark.packed_message(message))))
-    assert again == message and again.told_in("zh") == message.told_in("zh") and vars(again).keys() == vars(message).keys()
+    assert (
+        again == message
+        and again.told_in("zh") == message.told_in("zh")
+        and vars(again).keys() == vars(message).keys()
+    )
 
 
 def test_the_command_says_what_it_lacks(tmp_path, monkeypatch):
     runs("texts", tmp_path)
-    environment = os.environ | {"PYTHONPATH": str(Path(wenmai.__file__).parents[1]), "LC_ALL": "C.UTF-8", "JAVA_HOME": "",
-                                "PATH": str(tmp_path)}  # fmt: skip
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(wenmai.__file__).parents[1]),
+        "LC_ALL": "C.UTF-8",
+        "JAVA_HOME": "",
+        "PATH": str(tmp_path),
+    }
 
     def asked(*arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run([sys.executable, "-m", "wenmai", "predict", *arguments], cwd=tmp_path, env=environment,
-                              capture_output=True, text=True)  # fmt: skip
+        return subprocess.run(
+            [sys.executable, "-m", "wenmai", "predict", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
 
     pytest.importorskip("pyspark")
     reply = asked("--engine", "spark", "run", "new.csv", "--out", "out.csv")
@@ -159,7 +204,9 @@ def test_ctrl_c_while_spark_starts_waits_until_it_stands_and_stops_it(monkeypatc
     monkeypatch.setattr(pyspark.SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(pyspark.SparkSession.Builder, "getOrCreate", started)
     monkeypatch.setattr(spark_session.shutil, "which", lambda *_, **__: "java")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a worker of the tests ignores
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # which a worker of the tests ignores
     try:
         with pytest.raises(KeyboardInterrupt), spark_session.session():
             done.append("used")

@@ -42,14 +42,20 @@ def process_of(server: int) -> int:
 
 def test_data_is_understood_before_anything_is_trained(trainer):
     seen = trainer.post("/v1/data", TABLE).json
-    assert (seen["task"], seen["rows"]) == ("classify", 60) and seen["first"][0]["label"] == "neg" and "gru" in seen["rungs"]
+    assert (
+        (seen["task"], seen["rows"]) == ("classify", 60)
+        and seen["first"][0]["label"] == "neg"
+        and "gru" in seen["rungs"]
+    )
     assert trainer.post("/v1/data", {"builtin": "iris"}).json["task"] == "classify"
     text = trainer.post("/v1/data", {"name": "a.txt", "text": "one line\nanother\n" * 20}).json
     assert text["task"] == "generate" and text["rows"] is None
 
 
 def test_upload_train_curves_predict(trainer):
-    begun = trainer.post("/v1/train", {**TABLE, "rung": "gru", "minutes": 0.05, "options": {"hidden": 8, "embed": 8}})
+    begun = trainer.post(
+        "/v1/train", {**TABLE, "rung": "gru", "minutes": 0.05, "options": {"hidden": 8, "embed": 8}}
+    )
     assert begun.status == 200, begun.body
     events = trainer.get(f"/v1/train/{begun.json['id']}/events").events
     assert events[-1][0] == "end" and events[-1][1]["state"] == "finished", events[-1]
@@ -57,9 +63,15 @@ def test_upload_train_curves_predict(trainer):
     assert steps and steps == sorted(steps)
     assert 0 <= events[-1][1]["scores"]["valid"]["accuracy"] <= 1
     run = begun.json["run"]
-    assert run == "reviews-gru" and run in {one["name"] for one in trainer.get("/v1/runs").json["runs"]}
-    assert trainer.post("/v1/predict", {"run": run, "inputs": ["a good film"]}).json["answers"][0]["label"] in ("pos", "neg")
-    again = trainer.get(f"/v1/train/{begun.json['id']}/events").events  # whoever comes later is told from the beginning
+    assert run == "reviews-gru" and run in {
+        one["name"] for one in trainer.get("/v1/runs").json["runs"]
+    }
+    assert trainer.post("/v1/predict", {"run": run, "inputs": ["a good film"]}).json["answers"][0][
+        "label"
+    ] in ("pos", "neg")
+    again = trainer.get(
+        f"/v1/train/{begun.json['id']}/events"
+    ).events  # whoever comes later is told from the beginning
     assert again == events
 
 
@@ -68,7 +80,10 @@ def test_it_is_cancelled_and_the_server_answers_meanwhile(trainer):
     waited_for(trainer, begun["id"], ("running",))
     assert trainer.get("/healthz").status == 200
     trainer.post(f"/v1/train/{begun['id']}/cancel")
-    assert waited_for(trainer, begun["id"], ("cancelled", "failed", "finished"))["state"] == "cancelled"
+    assert (
+        waited_for(trainer, begun["id"], ("cancelled", "failed", "finished"))["state"]
+        == "cancelled"
+    )
 
 
 def test_a_crash_is_shown_and_not_shared(trainer):
@@ -76,28 +91,55 @@ def test_a_crash_is_shown_and_not_shared(trainer):
     waited_for(trainer, begun["id"], ("running",))
     os.kill(process_of(trainer.process.pid), signal.SIGKILL)
     ended = waited_for(trainer, begun["id"], ("cancelled", "failed", "finished"))
-    assert ended["state"] == "failed" and "signal 9" in ended["reason"]["en"] and ended["reason"]["zh"]
+    assert (
+        ended["state"] == "failed" and "signal 9" in ended["reason"]["en"] and ended["reason"]["zh"]
+    )
     assert trainer.get("/readyz").status == 200
 
 
 def test_what_its_process_refuses_is_told_in_both_languages(trainer):
-    begun = trainer.post("/v1/train", {**TABLE, "rung": "gru", "minutes": 5.0, "options": {"hidden": 0}}).json
+    begun = trainer.post(
+        "/v1/train", {**TABLE, "rung": "gru", "minutes": 5.0, "options": {"hidden": 0}}
+    ).json
     ended = waited_for(trainer, begun["id"], ("cancelled", "failed", "finished"))
-    assert ended["state"] == "failed" and "hidden" in ended["reason"]["en"] and ended["reason"]["en"].isascii()
+    assert (
+        ended["state"] == "failed"
+        and "hidden" in ended["reason"]["en"]
+        and ended["reason"]["en"].isascii()
+    )
     assert "hidden" in ended["reason"]["zh"] and re.search("[一-鿿]", ended["reason"]["zh"])
 
 
-@pytest.mark.parametrize(("asked", "why"), [
-    ({"name": "../../etc/cron.d/x.csv", "text": "text,label\na,b\n"}, "one"),  # a name is a name, and one class is too few
-    ({"name": "x.py", "text": "print()"}, "ends in"), ({"name": "x.csv"}, "one of the two"), ({}, "a built-in set"),
-    ({"builtin": "/etc/passwd"}, "no built-in set"), ({"builtin": "../x"}, "no built-in set"),
-    ({"name": "x.csv", "base64": "%%%"}, "base64"), ({"name": "x.csv", "text": ""}, "empty"),
-    ({"name": "x.csv", "text": "image,label\n/usr/share/pixmaps/x.png,a\n../y.png,b\n"}, "images"),
-    ({"name": "x.jsonl", "text": '{"image": "/etc/passwd", "label": "a"}\n'}, "images"),
-    ({"name": "x.csv", "text": "audio,label\n/usr/share/sounds/x.wav,a\n../y.wav,b\n"}, "sounds"),
-    ({**TABLE, "task": "nothing"}, "task"), ({**TABLE, "rung": "grru"}, "gru"), ({**TABLE, "rung": "seq2seq"}, "does not do"),
-    ({**TABLE, "options": {"embedding": "/etc/passwd"}}, "embedding"), ({**TABLE, "options": {"--out": "/tmp/x"}}, "--out"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (
+            {"name": "../../etc/cron.d/x.csv", "text": "text,label\na,b\n"},
+            "one",
+        ),  # a name is a name, and one class is too few
+        ({"name": "x.py", "text": "print()"}, "ends in"),
+        ({"name": "x.csv"}, "one of the two"),
+        ({}, "a built-in set"),
+        ({"builtin": "/etc/passwd"}, "no built-in set"),
+        ({"builtin": "../x"}, "no built-in set"),
+        ({"name": "x.csv", "base64": "%%%"}, "base64"),
+        ({"name": "x.csv", "text": ""}, "empty"),
+        (
+            {"name": "x.csv", "text": "image,label\n/usr/share/pixmaps/x.png,a\n../y.png,b\n"},
+            "images",
+        ),
+        ({"name": "x.jsonl", "text": '{"image": "/etc/passwd", "label": "a"}\n'}, "images"),
+        (
+            {"name": "x.csv", "text": "audio,label\n/usr/share/sounds/x.wav,a\n../y.wav,b\n"},
+            "sounds",
+        ),
+        ({**TABLE, "task": "nothing"}, "task"),
+        ({**TABLE, "rung": "grru"}, "gru"),
+        ({**TABLE, "rung": "seq2seq"}, "does not do"),
+        ({**TABLE, "options": {"embedding": "/etc/passwd"}}, "embedding"),
+        ({**TABLE, "options": {"--out": "/tmp/x"}}, "--out"),
+    ],
+)
 def test_what_is_sent_is_data_and_nothing_else(trainer, asked, why):
     reply = trainer.post("/v1/train", {"rung": "softmax", **asked})
     assert reply.status == 400 and why in reply.json["error"]["en"], reply.body

@@ -76,8 +76,11 @@ def two(made_runs, tmp_path_factory):
     for name in ("reviews-gru", "corpus-gpt", "upper-seq2seq"):
         shutil.copytree(made_runs / name, runs / name)
     places = [tmp_path_factory.mktemp(name) for name in ("first", "second")]
-    with (serving(str(runs), cwd=places[0]) as first, serving(str(runs), cwd=places[1]) as second,
-          proxy([first.port, second.port]) as between):  # fmt: skip
+    with (
+        serving(str(runs), cwd=places[0]) as first,
+        serving(str(runs), cwd=places[1]) as second,
+        proxy([first.port, second.port]) as between,
+    ):
         yield Client("127.0.0.1", between.port, first.process), first, second, between, runs
 
 
@@ -99,7 +102,9 @@ def test_both_are_asked_and_answer_alike(two):
 
     with ThreadPoolExecutor(8) as clients:
         found = list(clients.map(ask, TEXTS * 2))
-    assert [one["answers"][0]["label"] for one in found] == [str(label) for label in gru.predict(TEXTS * 2)]
+    assert [one["answers"][0]["label"] for one in found] == [
+        str(label) for label in gru.predict(TEXTS * 2)
+    ]
     assert all(between.asked[port] - before[port] >= 16 for port in between.ports)
 
 

@@ -7,7 +7,17 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from test_contract import LABELS, NETWORKS, WRITING, a_text, assert_close, fitted, is_network, made, small
+from test_contract import (
+    LABELS,
+    NETWORKS,
+    WRITING,
+    a_text,
+    assert_close,
+    fitted,
+    is_network,
+    made,
+    small,
+)
 
 import wenmai
 from wenmai.catalog import RUNGS, TASKS, rungs_for
@@ -28,7 +38,9 @@ WRITERS = [rung.name for rung in rungs_for("generate") if is_network(rung.name)]
 def language_model(rung: str) -> LanguageModel:
     chance = np.random.default_rng(0)
     context = {"context": 16} if rung == "gpt" else {}
-    return small(rung, "generate", **context).fit([a_text(LABELS[row % 3], chance) for row in range(90)])
+    return small(rung, "generate", **context).fit(
+        [a_text(LABELS[row % 3], chance) for row in range(90)]
+    )
 
 
 ROWS_ONLY = {"targets_of", "split_keys", "outputs"}  # of tasks whose data are rows
@@ -65,12 +77,23 @@ def assert_same_for_all(ask, questions: list) -> None:
             np.testing.assert_equal(one, other)
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [
-    ("gru", "classify", "texts"), ("softmax", "classify", "texts"), ("transformer", "classify", "pairs"),
-    ("lstm", "tag", "tokens"), ("perceptron", "tag", "tokens"), ("cnn", "regress", "texts"), ("gru", "compose", "labels"),
-    ("transformer", "compose", "images"), ("seq2seq", "translate", "sources"), ("attention", "translate", "sources"),
-    ("transformer", "translate", "sources"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("rung", "task", "kind"),
+    [
+        ("gru", "classify", "texts"),
+        ("softmax", "classify", "texts"),
+        ("transformer", "classify", "pairs"),
+        ("lstm", "tag", "tokens"),
+        ("perceptron", "tag", "tokens"),
+        ("cnn", "regress", "texts"),
+        ("gru", "compose", "labels"),
+        ("transformer", "compose", "images"),
+        ("seq2seq", "translate", "sources"),
+        ("attention", "translate", "sources"),
+        ("transformer", "translate", "sources"),
+    ],
+    ids=str,
+)
 def test_threads_are_answered_as_one_caller_is(rung, task, kind, tmp_path):
     model = wenmai.load(fitted(rung, task, kind).save(tmp_path / "run"))
     rows = made(kind, 18, seed=4, task=task)[0]
@@ -86,7 +109,9 @@ def test_threads_go_on_with_texts_as_one_caller_does(rung, tmp_path):
     model = wenmai.load(language_model(rung).save(tmp_path / "run"))
     before = set(vars(model))
     assert_same_for_all(lambda prompt: model.generate(prompt, tokens=8, seed=3), PROMPTS)
-    assert_same_for_all(lambda prompt: model.generate([prompt, "ice"], tokens=8, temperature=0.5), PROMPTS)
+    assert_same_for_all(
+        lambda prompt: model.generate([prompt, "ice"], tokens=8, temperature=0.5), PROMPTS
+    )
     assert_same_for_all(model.log_prob, PROMPTS)
     assert_same_for_all(model.evaluate, PROMPTS)
     assert set(vars(model)) == before
@@ -97,7 +122,9 @@ def test_a_model_that_learns_as_it_reads_is_a_copy():
     model, other = language_model("lstm"), ["moss moss horn", "horn frost horn"] * 20
     expected = model.log_prob(other)
     with ThreadPoolExecutor(1) as pool:
-        judged = pool.submit(model.evaluate, other, dynamic="sgd", dynamic_segment=2, dynamic_rate=1.0)
+        judged = pool.submit(
+            model.evaluate, other, dynamic="sgd", dynamic_segment=2, dynamic_rate=1.0
+        )
         asked = [model.log_prob(other)]
         while not judged.done():
             asked.append(model.log_prob(other))
@@ -139,22 +166,39 @@ def test_a_prompt_that_is_too_long_is_noted_beside_the_answers(recwarn):
 def test_a_trace_of_inputs(rung, task, kind):
     estimator, inputs = fitted(rung, task, kind), made(kind, 4, seed=6, task=task)[0]
     trace = estimator.trace(inputs)
-    assert isinstance(trace, Trace) and trace.notes and all(torch.is_tensor(value) for value in trace.notes.values())
+    assert (
+        isinstance(trace, Trace)
+        and trace.notes
+        and all(torch.is_tensor(value) for value in trace.notes.values())
+    )
     if task == "choose":  # a row is as many texts as it has choices
         outputs = estimator.outputs(estimator.examples(inputs))
-        assert_close(log_softmax(trace.outputs.detach().numpy(), outputs.offsets), outputs.flat, 1e-5)
+        assert_close(
+            log_softmax(trace.outputs.detach().numpy(), outputs.offsets), outputs.flat, 1e-5
+        )
         assert len(trace.tokens) == len(next(iter(trace.notes.values()))) == len(outputs.flat)
         return
-    if task in WRITING and not (task == "transcribe" and by_alignment(estimator.model_)):  # of the texts that it writes itself
+    if task in WRITING and not (
+        task == "transcribe" and by_alignment(estimator.model_)
+    ):  # of the texts that it writes itself
         texts = estimator.predict(inputs).tolist()
         examples = estimator.examples(inputs, texts)
-        ended = [len(row) + (row[-1:] != ["</s>"]) for row in trace.targets]  # one that is as long as can be has no end
+        ended = [
+            len(row) + (row[-1:] != ["</s>"]) for row in trace.targets
+        ]  # one that is as long as can be has no end
         assert ended == examples.written.lengths.tolist()
     else:
-        examples, outputs = estimator.examples(inputs), estimator.outputs(estimator.examples(inputs))
+        examples, outputs = (
+            estimator.examples(inputs),
+            estimator.outputs(estimator.examples(inputs)),
+        )
         assert trace.targets is None
         for row, traced in enumerate(trace.outputs.detach()):
-            assert_close(traced[: len(outputs[row])] if estimator.model_.per_step else traced, outputs[row], 1e-5)
+            assert_close(
+                traced[: len(outputs[row])] if estimator.model_.per_step else traced,
+                outputs[row],
+                1e-5,
+            )
     tokens = isinstance(examples.inputs, Sequences) and examples.inputs.flat.ndim == 1
     assert (trace.tokens is None) != tokens
     if tokens:
@@ -170,10 +214,14 @@ def test_a_trace_of_running_text(rung):
     model = language_model(rung)
     words = ["the", "ice", "is", "so", "very", "moss"]
     trace = model.trace("the ice is so very moss")
-    assert trace.notes and trace.tokens == [["</s>", *words]] and trace.targets == [[*words, "</s>"]]
+    assert (
+        trace.notes and trace.tokens == [["</s>", *words]] and trace.targets == [[*words, "</s>"]]
+    )
     numbers = [model.inputs_.number(word) for word in trace.targets[0][:-1]]
     said = trace.outputs[0, torch.arange(len(numbers)), numbers].sum()
-    assert float(said.detach()) == pytest.approx(model.log_prob("the ice is so very moss", after=""), abs=1e-3)
+    assert float(said.detach()) == pytest.approx(
+        model.log_prob("the ice is so very moss", after=""), abs=1e-3
+    )
 
 
 def test_a_trace_of_texts_that_are_given():
@@ -189,7 +237,10 @@ def test_a_trace_of_texts_that_are_given():
 def test_what_is_no_network_has_nothing_to_trace(rung):
     task = RUNGS[rung].tasks[-1]
     estimator = fitted(rung, task, {"classify": "texts", "tag": "tokens", "regress": "texts"}[task])
-    with pytest.raises(Mistake, match=f"{rung} is no network, so that there is nothing inside to trace; a network has"):
+    with pytest.raises(
+        Mistake,
+        match=f"{rung} is no network, so that there is nothing inside to trace; a network has",
+    ):
         estimator.trace(made("texts")[0])
     with pytest.raises(Mistake, match="has not been trained; call fit first"):
         ESTIMATORS[task](rung).trace(["a"])
@@ -198,9 +249,15 @@ def test_what_is_no_network_has_nothing_to_trace(rung):
 # Parts that are there already
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [("gru", "classify", "texts"), ("softmax", "tag", "tokens")], ids=str)
+@pytest.mark.parametrize(
+    ("rung", "task", "kind"), [("gru", "classify", "texts"), ("softmax", "tag", "tokens")], ids=str
+)
 def test_an_estimator_is_put_together_from_its_parts(rung, task, kind):
     model, inputs = fitted(rung, task, kind), made(kind, task=task)[0]
-    other = ESTIMATORS[task].assembled(model.task_, model.inputs_, model.model_, build=model.build_, options=model.options)
-    assert other.answers(inputs) == model.answers(inputs) and other.get_params() == model.get_params()
+    other = ESTIMATORS[task].assembled(
+        model.task_, model.inputs_, model.model_, build=model.build_, options=model.options
+    )
+    assert (
+        other.answers(inputs) == model.answers(inputs) and other.get_params() == model.get_params()
+    )
     assert other.notes_ == [] and other.progress_ == [] and other.device_ == "cpu"

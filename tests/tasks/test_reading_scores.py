@@ -8,7 +8,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from wenmai.tasks.reading_scores import best_scores, cmrc_segments, longest_run, pair_scores, rules_for, treebank_words
+from wenmai.tasks.reading_scores import (
+    best_scores,
+    cmrc_segments,
+    longest_run,
+    pair_scores,
+    rules_for,
+    treebank_words,
+)
 
 
 def plain(text: str) -> str:
@@ -28,33 +35,73 @@ def squad(answer: str, references: list[str], second: bool) -> tuple[float, floa
         if second and (not ours or not theirs):
             best = max(best, float(ours == theirs))
         elif same:
-            best = max(best, 2 * (same / len(ours)) * (same / len(theirs)) / (same / len(ours) + same / len(theirs)))
+            best = max(
+                best,
+                2
+                * (same / len(ours))
+                * (same / len(theirs))
+                / (same / len(ours) + same / len(theirs)),
+            )
     return exact, best
 
 
-PIECES = ["the", "a", "An", "Cat", "cat", "dog's", "1973", "U.S.", "$12", "—", "...", "well-known", "(OAPEC)", "", " "]
+PIECES = [
+    "the",
+    "a",
+    "An",
+    "Cat",
+    "cat",
+    "dog's",
+    "1973",
+    "U.S.",
+    "$12",
+    "—",
+    "...",
+    "well-known",
+    "(OAPEC)",
+    "",
+    " ",
+]
 
 
 @pytest.mark.parametrize("rules", ["squad", "squad2"])
 def test_squad_counts_as_its_scripts_do(rules):
     chance = random.Random(0)
     for _ in range(2000):
-        answer, *references = (" ".join(chance.choices(PIECES, k=chance.randint(0, 5))) for _ in range(chance.randint(2, 4)))
+        answer, *references = (
+            " ".join(chance.choices(PIECES, k=chance.randint(0, 5)))
+            for _ in range(chance.randint(2, 4))
+        )
         found = best_scores([answer], [references], rules)[0]
-        assert found.tolist() == list(squad(answer, references, rules == "squad2")), (answer, references)
+        assert found.tolist() == list(squad(answer, references, rules == "squad2")), (
+            answer,
+            references,
+        )
 
 
 def test_what_the_two_versions_differ_in():
-    assert pair_scores("the", "a", "squad") == (1.0, 0.0)  # two empty texts are the same, and share no word
+    assert pair_scores("the", "a", "squad") == (
+        1.0,
+        0.0,
+    )  # two empty texts are the same, and share no word
     assert pair_scores("the", "a", "squad2") == (1.0, 1.0)
     assert best_scores(["", "cat"], [[], []], "squad2").tolist() == [[1, 1], [0, 0]]
-    assert best_scores(["the big cat"], [["dog", "cat", "a big cat!"]], "squad").tolist() == [[1, 1]]
+    assert best_scores(["the big cat"], [["dog", "cat", "a big cat!"]], "squad").tolist() == [
+        [1, 1]
+    ]
 
 
 def run(first: list[str], second: list[str]) -> int:
     """The longest common run, by trying all."""
-    return max((size for size in range(1, len(first) + 1) for at in range(len(first) - size + 1)
-                if any(first[at : at + size] == second[to : to + size] for to in range(len(second)))), default=0)  # fmt: skip
+    return max(
+        (
+            size
+            for size in range(1, len(first) + 1)
+            for at in range(len(first) - size + 1)
+            if any(first[at : at + size] == second[to : to + size] for to in range(len(second)))
+        ),
+        default=0,
+    )
 
 
 MARKS = list("-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
@@ -65,31 +112,91 @@ def cmrc(answer: str, reference: str, words) -> tuple[float, float]:
     for text in (answer, reference):
         kept = "".join("" if letter in MARKS else letter for letter in text.lower().strip())
         parts = re.split("([\u4e00-\u9fa5])", kept)
-        cut.append((kept, [one for part in parts for one in ([part] if re.fullmatch("[\u4e00-\u9fa5]", part) else words(part))]))
+        cut.append(
+            (
+                kept,
+                [
+                    one
+                    for part in parts
+                    for one in ([part] if re.fullmatch("[\u4e00-\u9fa5]", part) else words(part))
+                ],
+            )
+        )
     (ours, first), (theirs, second) = cut
     same = run(first, second)
     share = (same / len(first), same / len(second)) if same else (0, 0)
     return float(ours == theirs), 2 * share[0] * share[1] / sum(share) if same else 0.0
 
 
-CHINESE = ["踢爆", "4分钟", "，", "……", "《泡泡堂》", "NPC", "2V2", " ", "U.S.", "3.5%", "a, b", "玩家", "don't", "(x)", "。"]
+CHINESE = [
+    "踢爆",
+    "4分钟",
+    "，",
+    "……",
+    "《泡泡堂》",
+    "NPC",
+    "2V2",
+    " ",
+    "U.S.",
+    "3.5%",
+    "a, b",
+    "玩家",
+    "don't",
+    "(x)",
+    "。",
+]
 
 
 def test_cmrc_counts_as_its_script_does():
     nltk = pytest.importorskip("nltk.tokenize")
-    words = nltk.NLTKWordTokenizer().tokenize  # its sentences need a model that has to be fetched: texts are one each
+    words = (
+        nltk.NLTKWordTokenizer().tokenize
+    )  # its sentences need a model that has to be fetched: texts are one each
     chance = random.Random(1)
     for _ in range(2000):
-        answer, reference = ("".join(chance.choices(CHINESE, k=chance.randint(1, 6))) for _ in range(2))
-        assert pair_scores(answer, reference, "cmrc") == cmrc(answer, reference, words), (answer, reference)
+        answer, reference = (
+            "".join(chance.choices(CHINESE, k=chance.randint(1, 6))) for _ in range(2)
+        )
+        assert pair_scores(answer, reference, "cmrc") == cmrc(answer, reference, words), (
+            answer,
+            reference,
+        )
 
 
 def test_words_are_cut_as_nltk_cuts_them():
     nltk = pytest.importorskip("nltk.tokenize")
     words = nltk.NLTKWordTokenizer().tokenize
     chance = random.Random(2)
-    pieces = ["e.g.", "cannot", "gonna", "it's", "don't", "'tis", "3,000", "a,b", "x;y", '"so"', "(in)", "3.5", "u.s.", "me.",
-              "$5", "50%", "...", "what?", "we'll", "rock 'n' roll", "'s", "dogs'", " ", "&", "#1", "<b>", "''", "’"]  # fmt: skip
+    pieces = [
+        "e.g.",
+        "cannot",
+        "gonna",
+        "it's",
+        "don't",
+        "'tis",
+        "3,000",
+        "a,b",
+        "x;y",
+        '"so"',
+        "(in)",
+        "3.5",
+        "u.s.",
+        "me.",
+        "$5",
+        "50%",
+        "...",
+        "what?",
+        "we'll",
+        "rock 'n' roll",
+        "'s",
+        "dogs'",
+        " ",
+        "&",
+        "#1",
+        "<b>",
+        "''",
+        "’",
+    ]
     for _ in range(3000):
         text = chance.choice(["", " "]).join(chance.choices(pieces, k=chance.randint(1, 4)))
         assert treebank_words(text) == words(text), text
@@ -105,10 +212,16 @@ def test_runs_and_segments():
 
 def test_the_texts_say_whose_rules_hold():
     assert rules_for(["踢爆", "4分钟"], False) == "cmrc"
-    assert rules_for(["October 1973"], False) == "squad" and rules_for(["October 1973"], True) == "squad2"
+    assert (
+        rules_for(["October 1973"], False) == "squad"
+        and rules_for(["October 1973"], True) == "squad2"
+    )
     assert rules_for([], False) == "squad"
 
 
 def test_a_mean_of_many_rows():
     found = best_scores(["a cat", "dog"], [["cat"], ["the cat", "cow"]], "squad")
-    assert np.array_equal(found, [[1, 1], [0, 0]]) and Counter(found.ravel().tolist()) == {1.0: 2, 0.0: 2}
+    assert np.array_equal(found, [[1, 1], [0, 0]]) and Counter(found.ravel().tolist()) == {
+        1.0: 2,
+        0.0: 2,
+    }

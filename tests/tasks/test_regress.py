@@ -22,7 +22,9 @@ WHOLE = {"validation": 0.0}  # nothing is held out
 
 def table(rows=120, columns=4, outputs=1, noise=0.1, seed=0):
     generator = np.random.default_rng(seed)
-    x = generator.normal(generator.normal(size=columns) * 3, generator.uniform(0.5, 20, columns), (rows, columns))
+    x = generator.normal(
+        generator.normal(size=columns) * 3, generator.uniform(0.5, 20, columns), (rows, columns)
+    )
     y = x @ generator.normal(size=(columns, outputs)) + generator.normal(size=outputs) * 5
     y += noise * generator.normal(size=y.shape)
     return x, y.squeeze(1) if outputs == 1 else y
@@ -37,7 +39,9 @@ def test_scores_are_those_of_scikit_learn(rows, columns, seed, ragged):
     generator = np.random.default_rng(seed)
     wanted, found = generator.normal(5, 3, (rows, columns)), generator.normal(5, 3, (rows, columns))
     task = Regress()
-    offsets = offsets_of(np.diff(np.sort(generator.integers(0, rows + 1, 4)), prepend=0, append=rows))
+    offsets = offsets_of(
+        np.diff(np.sort(generator.integers(0, rows + 1, 4)), prepend=0, append=rows)
+    )
     hold = (lambda values: Sequences(values, offsets)) if ragged else (lambda values: values)
     task.learn(hold(wanted))
     targets, decided = task.encode(hold(wanted)), hold(found)
@@ -90,18 +94,32 @@ def test_linear_is_the_least_squares(columns, outputs):
         x, y = np.random.default_rng(1).normal(size=(20, 30)), y[:20]
     estimator = Regressor("linear", **WHOLE).fit(x, y)
     theirs = LinearRegression().fit(x, y)
-    np.testing.assert_allclose(estimator.predict(x), theirs.predict(x), atol=1e-4 * np.std(y), rtol=1e-5)
-    assert estimator.score(x, y) == pytest.approx(r2_score(y, theirs.predict(x), multioutput="variance_weighted"), abs=1e-6)
+    np.testing.assert_allclose(
+        estimator.predict(x), theirs.predict(x), atol=1e-4 * np.std(y), rtol=1e-5
+    )
+    assert estimator.score(x, y) == pytest.approx(
+        r2_score(y, theirs.predict(x), multioutput="variance_weighted"), abs=1e-6
+    )
     if columns != "more than rows":  # of many solutions any will do on rows never seen
         new = table(seed=7)[0]
-        new = np.concatenate([new, new[:, :2], 2 * new[:, :1] - new[:, 1:2] + 3], 1) if columns == "collinear" else new
-        new = np.concatenate([new, np.full((len(new), 2), 4.0)], 1) if columns == "constant" else new
-        np.testing.assert_allclose(estimator.predict(new), theirs.predict(new), atol=1e-4 * np.std(y), rtol=1e-4)
+        new = (
+            np.concatenate([new, new[:, :2], 2 * new[:, :1] - new[:, 1:2] + 3], 1)
+            if columns == "collinear"
+            else new
+        )
+        new = (
+            np.concatenate([new, np.full((len(new), 2), 4.0)], 1) if columns == "constant" else new
+        )
+        np.testing.assert_allclose(
+            estimator.predict(new), theirs.predict(new), atol=1e-4 * np.std(y), rtol=1e-4
+        )
 
 
 def test_gradients_come_close_to_the_solution():
     x, y = table(200, noise=1.0)
-    solved, descended = (Regressor("linear", solver=solver, **WHOLE).fit(x, y) for solver in ("closed", "gradient"))
+    solved, descended = (
+        Regressor("linear", solver=solver, **WHOLE).fit(x, y) for solver in ("closed", "gradient")
+    )
     np.testing.assert_allclose(descended.predict(x), solved.predict(x), atol=0.02 * np.std(y))
     assert len(solved.progress_) == 1 and len(descended.progress_) > 1
 
@@ -109,7 +127,9 @@ def test_gradients_come_close_to_the_solution():
 def test_the_line_is_two_x():
     chunk = BUILTIN["line"].load()
     task = Regress()
-    estimator = Regressor("linear").fit(task.inputs_of(chunk, "line"), task.targets_of(chunk, "line"))
+    estimator = Regressor("linear").fit(
+        task.inputs_of(chunk, "line"), task.targets_of(chunk, "line")
+    )
     np.testing.assert_allclose(estimator.predict([[21], [-3.5], [0]]), [42, -7, 0], atol=1e-3)
     assert estimator.answers([[21]])[0]["target"] == pytest.approx(42, abs=1e-3)
 
@@ -120,8 +140,12 @@ def test_text_in_number_out():
     texts = [" ".join(generator.choice([*worth], generator.integers(1, 9))) for _ in range(200)]
     stars = [sum(worth[word] for word in text.split()) for text in texts]
     estimator = Regressor("linear", ngrams=1, weighting="counts").fit(texts, stars)
-    np.testing.assert_allclose(estimator.predict(["good good film", "bad", "the poor film"]), [4, -2, -1], atol=0.05)
-    network = Regressor("mlp", hidden=16, embed=16, steps=300, learning_rate=0.01, dropout=0.0).fit(texts, stars)
+    np.testing.assert_allclose(
+        estimator.predict(["good good film", "bad", "the poor film"]), [4, -2, -1], atol=0.05
+    )
+    network = Regressor("mlp", hidden=16, embed=16, steps=300, learning_rate=0.01, dropout=0.0).fit(
+        texts, stars
+    )
     assert network.score(texts, stars) > 0.5  # the mean of the words forgets how many there are
 
 
@@ -149,7 +173,10 @@ def test_a_target_that_the_curve_does_not_reach(wrong):
     x = np.random.default_rng(0).normal(size=(30, 2))
     y = curve(x)
     y[17] = wrong
-    with pytest.raises(Mistake, match=rf"row 18: found the target {wrong:g}, expected one between 0 and L = 5.*larger L"):
+    with pytest.raises(
+        Mistake,
+        match=rf"row 18: found the target {wrong:g}, expected one between 0 and L = 5.*larger L",
+    ):
         Regressor("logistic", L=5, **WHOLE).fit(x, y)
 
 
@@ -169,10 +196,15 @@ def test_several_targets_a_row(tmp_path):
 def test_one_target_a_step():
     """The running sum: what a window of frames cannot hold, a state can."""
     generator = np.random.default_rng(0)
-    inputs = [generator.integers(0, 9, size).astype(float) for size in generator.integers(2, 9, 150)]
+    inputs = [
+        generator.integers(0, 9, size).astype(float) for size in generator.integers(2, 9, 150)
+    ]
     targets = [np.cumsum(row) for row in inputs]
     options = {"hidden": 16, "embed": 8, "steps": 250, "learning_rate": 0.01}
-    gru, window = Regressor("gru", **options).fit(inputs, targets), Regressor("linear").fit(inputs, targets)
+    gru, window = (
+        Regressor("gru", **options).fit(inputs, targets),
+        Regressor("linear").fit(inputs, targets),
+    )
     assert gru.score(inputs, targets) > 0.9 > 0.6 > window.score(inputs, targets)
     answers = gru.predict([[3.0, 5.0], [1.0]])
     assert [answer.shape for answer in answers] == [(2,), (1,)]
@@ -183,9 +215,15 @@ def test_a_window_holds_what_stands_beside_a_step():
     """y_t = 2x_t − x_{t−2} + 3x_{t+2}, zeros beyond the row: a window of two on either side is enough, one is not."""
     generator = np.random.default_rng(0)
     inputs = [generator.normal(size=size) for size in generator.integers(1, 9, 60)]
-    inputs = [row - np.mean(np.concatenate(inputs)) for row in inputs]  # so that zeros beyond the row are zeros in the data
-    targets = [2 * row - np.append([0, 0], row)[:-2] + 3 * np.append(row, [0, 0])[2:] for row in inputs]
-    assert Regressor("linear", window=2, **WHOLE).fit(inputs, targets).score(inputs, targets) > 0.99999
+    inputs = [
+        row - np.mean(np.concatenate(inputs)) for row in inputs
+    ]  # so that zeros beyond the row are zeros in the data
+    targets = [
+        2 * row - np.append([0, 0], row)[:-2] + 3 * np.append(row, [0, 0])[2:] for row in inputs
+    ]
+    assert (
+        Regressor("linear", window=2, **WHOLE).fit(inputs, targets).score(inputs, targets) > 0.99999
+    )
     assert Regressor("linear", window=1, **WHOLE).fit(inputs, targets).score(inputs, targets) < 0.6
 
 
@@ -212,7 +250,9 @@ def test_the_target_is_read_first_of_all(tmp_path):
     path.write_text("day,target,rain\n1,10,0.5\n2,20,0.25\n3,30,0.125\n")
     chunk = read(path).load()
     task = Regress(horizon=1, history=2)
-    np.testing.assert_array_equal(task.inputs_of(chunk, "s"), [[10, 1, 0.5], [20, 2, 0.25], [30, 3, 0.125]])
+    np.testing.assert_array_equal(
+        task.inputs_of(chunk, "s"), [[10, 1, 0.5], [20, 2, 0.25], [30, 3, 0.125]]
+    )
     np.testing.assert_array_equal(task.targets_of(chunk, "s"), [10, 20, 30])
     assert Regress(horizon=2).history == 12 and Regress(horizon=7).history == 21
 
@@ -224,13 +264,17 @@ def test_a_trend_goes_on(step):
     found = estimator.predict(series[-10:])
     assert found.shape == (7, 3)
     np.testing.assert_allclose(found[-1], step * np.arange(100, 103) + 5, atol=1e-2)
-    np.testing.assert_allclose(estimator.answers(series)[-1]["forecast"], step * np.arange(100, 103) + 5, atol=1e-2)
+    np.testing.assert_allclose(
+        estimator.answers(series)[-1]["forecast"], step * np.arange(100, 103) + 5, atol=1e-2
+    )
 
 
 @pytest.mark.parametrize("rung", ["mlp", "gru"])
 def test_networks_forecast(rung, tmp_path):
     series = np.sin(np.arange(200) / 3) * 10 + 50
-    options = {"hidden": 16, "steps": 150, "learning_rate": 0.01} | ({"embed": 8} if rung == "gru" else {})
+    options = {"hidden": 16, "steps": 150, "learning_rate": 0.01} | (
+        {"embed": 8} if rung == "gru" else {}
+    )
     estimator = Regressor(rung, horizon=2, history=8, **options).fit(series, series)
     assert estimator.score(series, series) > 0.8
     loaded = wenmai.load(estimator.save(tmp_path / "run"))
@@ -242,7 +286,10 @@ def test_nothing_of_the_held_out_end_is_learned_from():
     series = np.random.default_rng(0).normal(size=100).cumsum()
     other = series.copy()
     other[-10:] += 1000
-    first, second = (Regressor("linear", horizon=2, history=3).fit(values, values).model_.state() for values in (series, other))
+    first, second = (
+        Regressor("linear", horizon=2, history=3).fit(values, values).model_.state()
+        for values in (series, other)
+    )
     assert all(np.array_equal(first[name], second[name]) for name in first)
     other[-11] += 1000  # the last row that is learned from
     third = Regressor("linear", horizon=2, history=3).fit(other, other).model_.state()
@@ -260,21 +307,55 @@ def test_of_a_short_series_enough_is_held_out_to_judge_by():
 X, Y = table(30)
 
 
-@pytest.mark.parametrize(("inputs", "targets", "options", "says"), [
-    (X, np.where(np.arange(30) == 21, np.nan, Y), {}, "row 22: found the target nan, expected a finite number"),
-    (X, np.where(np.arange(30) == 4, -np.inf, Y), {}, "row 5: found the target -inf"),
-    (X, [*Y[:9], "many", *Y[10:]], {}, "row 10: found the target 'many', expected a number"),
-    (X, Y[:-1], {}, "found 30 inputs and 29 targets"),
-    (np.where(np.isin(X, X[3, 1]), np.inf, X), Y, WHOLE, "row 4, column 2: found inf, expected a finite number"),
-    ([[1.0, 2.0]] * 2 + [[1.0]], [[1.0, 2.0], [1.0], [1.0]], {}, "row 2: found 1 targets for 2 steps, expected one for each"),
-    ([[1.0, 2.0], [1.0, np.nan, 3.0]], [[1.0, 2.0], [1.0] * 3], {}, "row 2, step 2: found nan"),
-    ([[1.0, 2.0], [1.0] * 3], [[1.0, 2.0], [1.0, np.inf, 1.0]], {}, "row 2: found the target inf"),
-    (Y, Y, {"horizon": 40}, r"rows in time .*, expected at least history \+ horizon = 120 \+ 40; give more rows"),
-    (Y, np.where(np.arange(30) == 21, np.nan, Y), {"horizon": 2, "validation": 0.0}, "row 22: found the target nan"),
-    (X, Y, {"history": 4}, "history=4 goes with horizon=N"),
-    (X, Y, {"horizon": -1}, "horizon=-1: expected at least 1"),
-    (X, Y, {"solver": "magic"}, "solver='magic' is not one of auto, closed, gradient"),
-], ids=range(13))  # fmt: skip
+@pytest.mark.parametrize(
+    ("inputs", "targets", "options", "says"),
+    [
+        (
+            X,
+            np.where(np.arange(30) == 21, np.nan, Y),
+            {},
+            "row 22: found the target nan, expected a finite number",
+        ),
+        (X, np.where(np.arange(30) == 4, -np.inf, Y), {}, "row 5: found the target -inf"),
+        (X, [*Y[:9], "many", *Y[10:]], {}, "row 10: found the target 'many', expected a number"),
+        (X, Y[:-1], {}, "found 30 inputs and 29 targets"),
+        (
+            np.where(np.isin(X, X[3, 1]), np.inf, X),
+            Y,
+            WHOLE,
+            "row 4, column 2: found inf, expected a finite number",
+        ),
+        (
+            [[1.0, 2.0]] * 2 + [[1.0]],
+            [[1.0, 2.0], [1.0], [1.0]],
+            {},
+            "row 2: found 1 targets for 2 steps, expected one for each",
+        ),
+        ([[1.0, 2.0], [1.0, np.nan, 3.0]], [[1.0, 2.0], [1.0] * 3], {}, "row 2, step 2: found nan"),
+        (
+            [[1.0, 2.0], [1.0] * 3],
+            [[1.0, 2.0], [1.0, np.inf, 1.0]],
+            {},
+            "row 2: found the target inf",
+        ),
+        (
+            Y,
+            Y,
+            {"horizon": 40},
+            r"rows in time .*, expected at least history \+ horizon = 120 \+ 40; give more rows",
+        ),
+        (
+            Y,
+            np.where(np.arange(30) == 21, np.nan, Y),
+            {"horizon": 2, "validation": 0.0},
+            "row 22: found the target nan",
+        ),
+        (X, Y, {"history": 4}, "history=4 goes with horizon=N"),
+        (X, Y, {"horizon": -1}, "horizon=-1: expected at least 1"),
+        (X, Y, {"solver": "magic"}, "solver='magic' is not one of auto, closed, gradient"),
+    ],
+    ids=range(13),
+)
 def test_what_cannot_be_learned_from_is_refused(inputs, targets, options, says):
     with pytest.raises(Mistake, match=says):
         Regressor("linear", **options).fit(inputs, targets)
@@ -282,7 +363,9 @@ def test_what_cannot_be_learned_from_is_refused(inputs, targets, options, says):
 
 def test_too_few_rows_to_forecast_from():
     estimator = Regressor("linear", horizon=2, history=6).fit(np.arange(40.0), np.arange(40.0))
-    with pytest.raises(Mistake, match="found 5 rows in time, expected at least 6, from which the forecast is made"):
+    with pytest.raises(
+        Mistake, match="found 5 rows in time, expected at least 6, from which the forecast is made"
+    ):
         estimator.predict(np.arange(5.0))
 
 
@@ -291,20 +374,57 @@ def test_no_probabilities():
         Regressor("linear").fit(X, Y).predict_proba(X)
 
 
-@pytest.mark.parametrize(("name", "text", "says"), [
-    ("a.csv", "x,target\n1,2\n3,nan\n", "a.csv, line 3: found nan in column target, expected a finite number"),
-    ("a.csv", "x,target\n1,2\n3,4\n-inf,4\n", "a.csv, line 4: found -inf in column x, expected a finite number"),
-    ("a.csv", "x,target\n1,2\n3,much\n", "a.csv, line 3: found 'much' in column target, expected a number"),
-    ("a.jsonl", '{"inputs": [3, 5], "targets": [3, 8]}\n{"inputs": [1], "targets": [1, 2]}\n',
-     "a.jsonl, line 2: found 2 targets for 1 inputs, expected one for every step"),
-    ("a.jsonl", '{"inputs": [3, 5], "targets": [3, NaN]}\n', "a.jsonl, line 1: found nan at step 2 of targets"),
-    ("a.jsonl", '{"inputs": [3, "x"], "targets": [3, 8]}\n', r"a.jsonl, line 1: found .* in inputs, expected a list of numbers"),
-    ("a.jsonl", '{"inputs": [[1, 2], [3, 4]], "target": 1}\n{"inputs": [[1], [3]], "target": 1}\n',
-     "a.jsonl, line 2: found 1 numbers a step in inputs, expected 2 numbers"),
-    ("a.jsonl", '{"inputs": [1, 2], "target": 1}\n{"inputs": [[1], [3]], "target": 1}\n',
-     "a.jsonl, line 2: found 1 numbers a step in inputs, expected one number"),
-    ("a.jsonl", '{"x": 1, "targets": [3, 8]}\n{"x": 2, "targets": [3]}\n', "a.jsonl, line 2: found 1 targets, expected 2"),
-], ids=range(9))  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        (
+            "a.csv",
+            "x,target\n1,2\n3,nan\n",
+            "a.csv, line 3: found nan in column target, expected a finite number",
+        ),
+        (
+            "a.csv",
+            "x,target\n1,2\n3,4\n-inf,4\n",
+            "a.csv, line 4: found -inf in column x, expected a finite number",
+        ),
+        (
+            "a.csv",
+            "x,target\n1,2\n3,much\n",
+            "a.csv, line 3: found 'much' in column target, expected a number",
+        ),
+        (
+            "a.jsonl",
+            '{"inputs": [3, 5], "targets": [3, 8]}\n{"inputs": [1], "targets": [1, 2]}\n',
+            "a.jsonl, line 2: found 2 targets for 1 inputs, expected one for every step",
+        ),
+        (
+            "a.jsonl",
+            '{"inputs": [3, 5], "targets": [3, NaN]}\n',
+            "a.jsonl, line 1: found nan at step 2 of targets",
+        ),
+        (
+            "a.jsonl",
+            '{"inputs": [3, "x"], "targets": [3, 8]}\n',
+            r"a.jsonl, line 1: found .* in inputs, expected a list of numbers",
+        ),
+        (
+            "a.jsonl",
+            '{"inputs": [[1, 2], [3, 4]], "target": 1}\n{"inputs": [[1], [3]], "target": 1}\n',
+            "a.jsonl, line 2: found 1 numbers a step in inputs, expected 2 numbers",
+        ),
+        (
+            "a.jsonl",
+            '{"inputs": [1, 2], "target": 1}\n{"inputs": [[1], [3]], "target": 1}\n',
+            "a.jsonl, line 2: found 1 numbers a step in inputs, expected one number",
+        ),
+        (
+            "a.jsonl",
+            '{"x": 1, "targets": [3, 8]}\n{"x": 2, "targets": [3]}\n',
+            "a.jsonl, line 2: found 1 targets, expected 2",
+        ),
+    ],
+    ids=range(9),
+)
 def test_what_cannot_be_read_is_named_with_its_line(name, text, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text(text)
@@ -315,17 +435,23 @@ def test_what_cannot_be_read_is_named_with_its_line(name, text, says, tmp_path, 
 
 
 def test_frames_after_a_row_without_any(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"inputs": [], "target": 1}\n{"inputs": [[1, 2], [3, 4]], "target": 2}\n')
+    (tmp_path / "a.jsonl").write_text(
+        '{"inputs": [], "target": 1}\n{"inputs": [[1, 2], [3, 4]], "target": 2}\n'
+    )
     inputs = Regress().inputs_of(read(tmp_path / "a.jsonl").load(), "a.jsonl")
     assert inputs.flat.tolist() == [[1, 2], [3, 4]] and inputs.lengths.tolist() == [0, 2]
 
 
 def test_one_a_step_and_one_a_row_are_told_apart():
     steps = [row for n in range(12) for row in ([1.0 * n, 2.0], [3.0 - n])]
-    a_step = Regressor("linear", **WHOLE).fit(steps, [[2 * value for value in row] for row in steps])
+    a_step = Regressor("linear", **WHOLE).fit(
+        steps, [[2 * value for value in row] for row in steps]
+    )
     a_row = Regressor("linear", **WHOLE).fit(steps, [sum(row) for row in steps])
     with pytest.raises(Mistake, match="found one target a row, expected one a step as in training"):
         a_step.evaluate(steps[:2], [3.0, 3.0])
     with pytest.raises(Mistake, match="found one target a step, expected one a row as in training"):
         a_row.evaluate(steps[:2], [[2.0, 4.0], [6.0]])
-    np.testing.assert_allclose(np.concatenate(a_step.predict(np.array([[1.0, 2.0], [3.0, 1.0]]))), [2, 4, 6, 2], atol=1e-3)
+    np.testing.assert_allclose(
+        np.concatenate(a_step.predict(np.array([[1.0, 2.0], [3.0, 1.0]]))), [2, 4, 6, 2], atol=1e-3
+    )

@@ -37,10 +37,15 @@ def switches_in(text: str) -> list[tuple[int, str]]:
 
 def test_what_a_switch_is():
     assert switches_in('task == "tag"') == [(1, "tag")]
-    assert switches_in('if name in ("tag", "other", "compose"): pass') == [(1, "compose"), (1, "tag")]
+    assert switches_in('if name in ("tag", "other", "compose"): pass') == [
+        (1, "compose"),
+        (1, "tag"),
+    ]
     assert switches_in('kind = {"regress": 1, "tag": 2}.get(name)') == [(1, "regress"), (1, "tag")]
     assert switches_in('match task:\n    case "translate": pass') == [(2, "translate")]
-    assert not switches_in('task_name = "tag"\nsay("to classify, give a label")\ntask == other\n{"tag": "标签", "row": "行"}')
+    assert not switches_in(
+        'task_name = "tag"\nsay("to classify, give a label")\ntask == other\n{"tag": "标签", "row": "行"}'
+    )
 
 
 def test_nobody_switches_on_the_name_of_a_task():
@@ -48,5 +53,7 @@ def test_nobody_switches_on_the_name_of_a_task():
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE).as_posix()
         if not place.startswith(OWN):
-            found |= {f"{place}, line {line}": name for line, name in switches_in(path.read_text("utf-8"))}
+            found |= {
+                f"{place}, line {line}": name for line, name in switches_in(path.read_text("utf-8"))
+            }
     assert not found

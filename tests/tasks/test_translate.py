@@ -24,9 +24,21 @@ from wenmai.tasks.metrics import bundled, metric_named, resampled
 from wenmai.tasks.translate import Translate
 
 DATA = Path(os.environ.get("WENMAI_DATA") or Path(__file__).parents[3] / "shared" / "data")
-ENGLISH = ["The cats were running over the bridge.", "A man in an orange hat stares at something.", "Nobody came, did they?"]
-ANSWERS = ["The cat runs over a bridge.", "A man in an orange hat stares at something.", "Nobody did."]
-GERMAN = ["Zwei Männer stehen am Herd und bereiten Essen zu.", "Ein kleines Mädchen klettert in ein Spielhaus.", "Grüße"]
+ENGLISH = [
+    "The cats were running over the bridge.",
+    "A man in an orange hat stares at something.",
+    "Nobody came, did they?",
+]
+ANSWERS = [
+    "The cat runs over a bridge.",
+    "A man in an orange hat stares at something.",
+    "Nobody did.",
+]
+GERMAN = [
+    "Zwei Männer stehen am Herd und bereiten Essen zu.",
+    "Ein kleines Mädchen klettert in ein Spielhaus.",
+    "Grüße",
+]
 CHINESE = ["今天天气很好，我们去公园。", "他是一名老师。", "机器翻译的方法研究"]
 JAPANESE = ["これはペンです。", "彼は先生です。", "きょうは天気がいいですね。"]
 THAI = ["สวัสดีครับ", "วันนี้อากาศดีมาก"]
@@ -39,19 +51,34 @@ def learned(targets, **options) -> Translate:
     return task
 
 
-@pytest.mark.parametrize("targets, script, tokenize", [
-    (ENGLISH, "english", "13a"), (GERMAN, "spaced", "13a"), (RUSSIAN, "spaced", "13a"), (CHINESE, "chinese", "zh"),
-    (JAPANESE, "unspaced", "char"), (THAI, "unspaced", "char"), (["2026-11-15", "1999-01-01"], "english", "13a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "targets, script, tokenize",
+    [
+        (ENGLISH, "english", "13a"),
+        (GERMAN, "spaced", "13a"),
+        (RUSSIAN, "spaced", "13a"),
+        (CHINESE, "chinese", "zh"),
+        (JAPANESE, "unspaced", "char"),
+        (THAI, "unspaced", "char"),
+        (["2026-11-15", "1999-01-01"], "english", "13a"),
+    ],
+)
 def test_scores_are_sacrebleus(targets, script, tokenize):
-    task, answers = learned(targets), [text[: 2 * len(text) // 3] for text in targets[:-1]] + targets[-1:]
+    task, answers = (
+        learned(targets),
+        [text[: 2 * len(text) // 3] for text in targets[:-1]] + targets[-1:],
+    )
     bleu = BLEU(tokenize=tokenize)
     assert task.script == script
     assert task.scores(answers, targets) == {
         "bleu": bleu.corpus_score(answers, [targets]).score,
         "chrf": CHRF().corpus_score(answers, [targets]).score,
         "exact_match": 1 / len(targets),
-    } | ({"bleu_lower": overlap.lower_bleu(answers, targets, script)} if task.metric == "bleu" and tokenize == "13a" else {})
+    } | (
+        {"bleu_lower": overlap.lower_bleu(answers, targets, script)}
+        if task.metric == "bleu" and tokenize == "13a"
+        else {}
+    )
     assert task.signature() == str(bleu.get_signature()) and f"tok:{tokenize}|" in task.signature()
 
 
@@ -72,7 +99,10 @@ def test_rows_without_words_are_worth_nothing():
 
 def test_lower_case_is_scored_too():
     shout = [text.upper() for text in ANSWERS]
-    assert overlap.lower_bleu(shout, ENGLISH) == BLEU(lowercase=True).corpus_score(ANSWERS, [ENGLISH]).score
+    assert (
+        overlap.lower_bleu(shout, ENGLISH)
+        == BLEU(lowercase=True).corpus_score(ANSWERS, [ENGLISH]).score
+    )
     found = Translate().scores(shout, ENGLISH)
     assert found["bleu_lower"] == overlap.lower_bleu(shout, ENGLISH) > 40 > found["bleu"]
     assert overlap.signature("english", lower=True) == "|".join(
@@ -93,10 +123,14 @@ def test_summaries_are_scored_as_rouge_score_does():
 
 def test_other_scripts_have_words_of_their_own():
     """rouge-score's own tokenizer knows nothing but a to z: of these it would see no word, or half of one."""
-    assert overlap.rouge(["机器翻译 研究"], ["机器翻译的方法研究"], "chinese")["rouge_l"] == pytest.approx(2 * 6 / (6 + 9))
+    assert overlap.rouge(["机器翻译 研究"], ["机器翻译的方法研究"], "chinese")[
+        "rouge_l"
+    ] == pytest.approx(2 * 6 / (6 + 9))
     assert overlap.rouge(["Погода хорошая"], ["хорошая погода"], "spaced")["rouge_l"] == 0.5
     assert overlap.rouge(["Männer"], ["Manner"], "spaced")["rouge_1"] == 0
-    assert overlap.rouge(["GPT 模型"], ["gpt模型"], "chinese")["rouge_1"] == pytest.approx(2 / 5)  # as they are written
+    assert overlap.rouge(["GPT 模型"], ["gpt模型"], "chinese")["rouge_1"] == pytest.approx(
+        2 / 5
+    )  # as they are written
 
 
 def lead(text: str) -> str:
@@ -114,27 +148,44 @@ def test_the_lead_of_an_email_as_its_subject():
     task.prepare([row["body"] for row in rows], targets)
     task.learn(targets)
     assert (task.summarise, task.script) == (True, "english")
-    assert round(100 * overlap.rouge(answers, targets, task.script, stems=False)["rouge_l"].mean(), 1) == 12.2
+    assert (
+        round(100 * overlap.rouge(answers, targets, task.script, stems=False)["rouge_l"].mean(), 1)
+        == 12.2
+    )
     assert round(100 * overlap.rouge(answers, targets, task.script)["rouge_l"].mean(), 1) == 12.9
 
 
 @pytest.mark.skipif(not (DATA / "csl_title").exists(), reason="the data set is not here")
 def test_the_lead_of_an_abstract_as_its_title():
     """ROUGE-L 31.1: the first 20 characters of the abstract, on the 500 rows of the dev part."""
-    rows = [json.loads(line) for line in (DATA / "csl_title" / "csl_title_dev.json").read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (DATA / "csl_title" / "csl_title_dev.json").read_text("utf-8").splitlines()
+    ]
     task, targets = Translate(), [row["title"] for row in rows]
     task.prepare([row["abst"] for row in rows], targets)
     task.learn(targets)
     assert (task.summarise, task.script) == (True, "chinese")
-    assert round(100 * task.scores([row["abst"][:20] for row in rows], targets)["rouge_l"], 1) == 31.1
+    assert (
+        round(100 * task.scores([row["abst"][:20] for row in rows], targets)["rouge_l"], 1) == 31.1
+    )
 
 
-@pytest.mark.parametrize("source, target, summarises", [
-    ("word " * 60, "a title", True), ("汉字" * 60, "一个标题", True), ("word " * 60, "eine Zeile " * 24, False),
-    ("A sentence of English, of some length, which says what a sentence of Chinese says in a third of its letters, or so.",
-     "一个有一定长度的英语句子，它所说的内容用中文大约三分之一的字就够了。", False),
-    ("one million two hundred thirty-four thousand five hundred sixty-seven", "1234567", False), ("a", "b", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source, target, summarises",
+    [
+        ("word " * 60, "a title", True),
+        ("汉字" * 60, "一个标题", True),
+        ("word " * 60, "eine Zeile " * 24, False),
+        (
+            "A sentence of English, of some length, which says what a sentence of Chinese says in a third of its letters, or so.",
+            "一个有一定长度的英语句子，它所说的内容用中文大约三分之一的字就够了。",
+            False,
+        ),
+        ("one million two hundred thirty-four thousand five hundred sixty-seven", "1234567", False),
+        ("a", "b", False),
+    ],
+)
 def test_lengths_say_what_is_a_summary(source, target, summarises):
     task = Translate()
     task.prepare([source] * 3, [target] * 3)
@@ -150,44 +201,86 @@ def test_lengths_say_what_is_a_summary(source, target, summarises):
 def test_sets_drawn_again_have_the_metric_of_their_rows():
     task = learned(ENGLISH)
     counts = overlap.bleu_counts(ANSWERS, ENGLISH, "english")
-    assert overlap.bleu_of(counts.sum(0)) == pytest.approx(BLEU().corpus_score(ANSWERS, [ENGLISH]).score)
+    assert overlap.bleu_of(counts.sum(0)) == pytest.approx(
+        BLEU().corpus_score(ANSWERS, [ENGLISH]).score
+    )
     draws = np.random.default_rng(0).integers(0, 3, 3)
     some, wanted = ([texts[row] for row in draws] for texts in (ANSWERS, ENGLISH))
     for metric, score in (("bleu", BLEU().corpus_score), ("chrf", CHRF().corpus_score)):
-        assert drawn_again(task, ANSWERS, ENGLISH, 5, metric)[0] == pytest.approx(score(some, [wanted]).score)
+        assert drawn_again(task, ANSWERS, ENGLISH, 5, metric)[0] == pytest.approx(
+            score(some, [wanted]).score
+        )
     task.metric = "rouge_l"
-    assert drawn_again(task, ANSWERS, ENGLISH, 50).std() > 0 and set(drawn_again(task, ENGLISH, ENGLISH, 9)) == {1.0}
+    assert drawn_again(task, ANSWERS, ENGLISH, 50).std() > 0 and set(
+        drawn_again(task, ENGLISH, ENGLISH, 9)
+    ) == {1.0}
 
 
 def drawn_again(task, answers, targets, samples, metric=None):
     metric = metric or task.metric
-    return resampled(bundled(task.score_terms(answers, targets, metric)), metric_named(metric), samples)
+    return resampled(
+        bundled(task.score_terms(answers, targets, metric)), metric_named(metric), samples
+    )
 
 
 def test_it_reads_two_columns_and_is_saved_as_it_was():
     task = Translate()
     chunk = Chunk({"source": ["good day", 5], "target": ["guten Tag", "fünf"]}, [2, 3])
-    assert task.fits(["source", "target", "id"]) and not task.fits(["source"]) and not task.fits(["text", "label"])
-    assert task.inputs_of(chunk, "a.tsv") == ["good day", "5"] and task.targets_of(chunk, "a.tsv") == ["guten Tag", "fünf"]
+    assert (
+        task.fits(["source", "target", "id"])
+        and not task.fits(["source"])
+        and not task.fits(["text", "label"])
+    )
+    assert task.inputs_of(chunk, "a.tsv") == ["good day", "5"] and task.targets_of(
+        chunk, "a.tsv"
+    ) == ["guten Tag", "fünf"]
     assert task.split_keys(["a", "b"], ["c", "d"]) == (["a", "b"], None)
     texts = SimpleNamespace(target=SimpleNamespace(vocabulary=9, special=OWN))
-    assert isinstance(task.head(texts), Next) and task.head(texts).tokens == 9 and OWN.begin in task.head(texts).unwritten
+    assert (
+        isinstance(task.head(texts), Next)
+        and task.head(texts).tokens == 9
+        and OWN.begin in task.head(texts).unwritten
+    )
     task.learn(["guten Tag", "fünf"])
     task.prepare(["x " * 90] * 2, ["guten Tag", "fünf"])
     again = Translate.from_json(json.loads(json.dumps(task.to_json())))
-    assert vars(again) == vars(task) == {"summarise": True, "single": False, "script": "spaced", "metric": "rouge_l"}
+    assert (
+        vars(again)
+        == vars(task)
+        == {"summarise": True, "single": False, "script": "spaced", "metric": "rouge_l"}
+    )
     told = {"summarise": True, "single": False, "script": "spaced"}
-    for wrong in ({"name": "translate"}, told | {"summarise": 1}, told | {"script": "klingon"}, told | {"single": None}):
+    for wrong in (
+        {"name": "translate"},
+        told | {"summarise": 1},
+        told | {"script": "klingon"},
+        told | {"single": None},
+    ):
         with pytest.raises(Unfit):
             Translate.from_json(wrong)
 
 
-@pytest.mark.parametrize("columns, says", [
-    ({"source": ["a", "b"], "target": ["c", "\t"]}, "a.tsv, line 3: the target is empty; give it a text to write"),
-    ({"source": ["a", None], "target": ["c", "d"]}, "a.tsv, line 3: found nothing in column source"),
-    ({"text": ["a", "b"], "target": ["c", "d"]}, r"a.tsv has no column source \(found: text, target\)"),
-    ({"source": ["a", "b"], "text": ["c", "d"]}, r"a.tsv has no column target \(found: source, text\)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "columns, says",
+    [
+        (
+            {"source": ["a", "b"], "target": ["c", "\t"]},
+            "a.tsv, line 3: the target is empty; give it a text to write",
+        ),
+        (
+            {"source": ["a", None], "target": ["c", "d"]},
+            "a.tsv, line 3: found nothing in column source",
+        ),
+        (
+            {"text": ["a", "b"], "target": ["c", "d"]},
+            r"a.tsv has no column source \(found: text, target\)",
+        ),
+        (
+            {"source": ["a", "b"], "text": ["c", "d"]},
+            r"a.tsv has no column target \(found: source, text\)",
+        ),
+    ],
+)
 def test_what_is_wrong_with_a_file_is_said(columns, says):
     task, chunk = Translate(), Chunk(columns, [2, 3])
     with pytest.raises(Mistake, match=says) as caught:
@@ -195,22 +288,31 @@ def test_what_is_wrong_with_a_file_is_said(columns, says):
     assert caught.value.message.chinese != caught.value.english
 
 
-@pytest.mark.parametrize("sources, targets, says", [
-    (["a", ""], ["b", "c"], "row 2: the source is empty"), (["a", "b"], ["", "c"], "row 1: the target is empty"),
-    (["a", 3], ["b", "c"], "row 2: expected a text, found int '3'"), (["a", "b"], ["b", None], "row 2: expected a text"),
-    (np.ones((2, 3)), ["b", "c"], "found numbers; to translate"), (["a", "b"], ["c", "c"], r"found one target only \(c\) in 2"),
-    ([], [], "found one target only"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sources, targets, says",
+    [
+        (["a", ""], ["b", "c"], "row 2: the source is empty"),
+        (["a", "b"], ["", "c"], "row 1: the target is empty"),
+        (["a", 3], ["b", "c"], "row 2: expected a text, found int '3'"),
+        (["a", "b"], ["b", None], "row 2: expected a text"),
+        (np.ones((2, 3)), ["b", "c"], "found numbers; to translate"),
+        (["a", "b"], ["c", "c"], r"found one target only \(c\) in 2"),
+        ([], [], "found one target only"),
+    ],
+)
 def test_what_is_wrong_in_python_is_said(sources, targets, says):
     task = Translate()
     with pytest.raises(Mistake, match=says):
         task.learn(task.prepare(sources, targets)[1])
 
 
-@pytest.mark.parametrize("module, package, score", [
-    ("sacrebleu.metrics", "sacrebleu", lambda: Translate().scores(["a"], ["b"])),
-    ("rouge_score.rouge_scorer", "rouge-score", lambda: overlap.rouge(["a"], ["b"], "english")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "module, package, score",
+    [
+        ("sacrebleu.metrics", "sacrebleu", lambda: Translate().scores(["a"], ["b"])),
+        ("rouge_score.rouge_scorer", "rouge-score", lambda: overlap.rouge(["a"], ["b"], "english")),
+    ],
+)
 def test_a_package_that_is_missing_is_named(module, package, score, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(Mistake, match=f"takes the package {package}; run pip install {package}"):
@@ -219,6 +321,8 @@ def test_a_package_that_is_missing_is_named(module, package, score, monkeypatch)
 
 def test_single_words_are_right_or_wrong():
     task = learned(["2026-11-15", "1999-01-02", "one two"])
-    assert task.metric == "exact_match" and Translate.from_json(task.to_json()).metric == "exact_match"
+    assert (
+        task.metric == "exact_match" and Translate.from_json(task.to_json()).metric == "exact_match"
+    )
     assert set(drawn_again(task, ["a", "b"], ["a", "b"], 9)) == {1.0}
     assert learned(["一千二百三十四", "七"]).metric == "bleu"

@@ -8,6 +8,10 @@ from wenmai.cli import main
 
 what, *words = sys.argv[1:]
 if os.environ["RANK"] == "1":
-    words = [word.replace("same", "other") for word in words] if what == "rows" else [*words, "--seed", "1"]
+    words = (
+        [word.replace("same", "other") for word in words]
+        if what == "rows"
+        else [*words, "--seed", "1"]
+    )
 sys.argv = ["wenmai", *words]
 main()

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, precision, monkeypatch):
     monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
-    data, more = made(kind, rows=60, task=task), {"deterministic": True, "precision": precision, "steps": 8, "device": "cuda"}
+    data, more = (
+        made(kind, rows=60, task=task),
+        {"deterministic": True, "precision": precision, "steps": 8, "device": "cuda"},
+    )
     whole = small(rung, task, **more).fit(*data)
     for place in (1, 4, 7):
         first = small(rung, task, **more)
@@ -26,10 +29,14 @@ def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, precision
                 snapshot = progress.snapshot()
                 break
         again = small(rung, task, **more)
-        for _ in again.training(*data, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())):
+        for _ in again.training(
+            *data, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())
+        ):
             pass
         assert same(weights(again), weights(whole)), place
-        assert [p.to_json() | {"seconds": 0} for p in again.progress_] == [p.to_json() | {"seconds": 0} for p in whole.progress_]
+        assert [p.to_json() | {"seconds": 0} for p in again.progress_] == [
+            p.to_json() | {"seconds": 0} for p in whole.progress_
+        ]
 
 
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
@@ -41,16 +48,28 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
     total = torch.cuda.get_device_properties(0).total_memory
     torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 600e6) / total)
     try:
-        model = Classifier("transformer", width=256, steps=4, batch_tokens=100_000, precision="float32", device="cuda")
+        model = Classifier(
+            "transformer",
+            width=256,
+            steps=4,
+            batch_tokens=100_000,
+            precision="float32",
+            device="cuda",
+        )
         told = [progress.warning for progress in model.training(texts, labels) if progress.warning]
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
         torch.cuda.empty_cache()
-    assert told and "does not fit into the memory of cuda: from step " in told[-1] and model.progress_
+    assert (
+        told and "does not fit into the memory of cuda: from step " in told[-1] and model.progress_
+    )
 
 
 def test_an_estimate_comes_before_the_batch():
-    with pytest.raises(ValueError, match=r"these options make .* weights, which take .* GB to train .* are free on cuda"):
+    with pytest.raises(
+        ValueError,
+        match=r"these options make .* weights, which take .* GB to train .* are free on cuda",
+    ):
         Classifier("lstm", hidden=173_000, device="cuda").fit(["a b", "b a"] * 20, ["x", "y"] * 20)
 
 
@@ -60,9 +79,24 @@ TEXT = ["the cat sat on the mat", "a dog saw the cat", "the mat is on the log"] 
 @pytest.mark.parametrize("rung", ["mlp", "cnn", "rnn", "rnn-coupled", "lstm", "gru", "gpt"])
 @pytest.mark.parametrize("optimizer", ["adamw", "asgd"])
 def test_an_update_in_one_launch_is_the_update(rung, optimizer, monkeypatch):
-    options = {"gpt": {"width": 16, "heads": 2, "layers": 2}, "cnn": {"filters": 16, "layers": 2}}.get(rung, {"hidden": 13})
-    options |= {"context": 8, "steps": 30, "batch_tokens": 64, "evaluations": 30, "dropout": 0.0, "validation": 0.0}
-    options |= {"precision": "float32", "device": "cuda", "optimizer": optimizer, "learning_rate": 0.01}
+    options = {
+        "gpt": {"width": 16, "heads": 2, "layers": 2},
+        "cnn": {"filters": 16, "layers": 2},
+    }.get(rung, {"hidden": 13})
+    options |= {
+        "context": 8,
+        "steps": 30,
+        "batch_tokens": 64,
+        "evaluations": 30,
+        "dropout": 0.0,
+        "validation": 0.0,
+    }
+    options |= {
+        "precision": "float32",
+        "device": "cuda",
+        "optimizer": optimizer,
+        "learning_rate": 0.01,
+    }
     options |= {} if rung in ("gpt", "mlp", "cnn") else {"word_dropout": 0.0, "weight_dropout": 0.0}
     fast = LanguageModel(rung, **options).fit(TEXT)
     monkeypatch.setattr(Captured, "of", classmethod(lambda cls, updater: None))
@@ -74,8 +108,16 @@ def test_an_update_in_one_launch_is_the_update(rung, optimizer, monkeypatch):
 @pytest.mark.parametrize("rung", ["lstm", "gpt"])
 def test_a_stopped_text_ends_as_one_that_was_not(rung, monkeypatch):
     monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
-    options = {"context": 8, "steps": 20, "batch_tokens": 64, "evaluations": 4, "dropout": 0.2, "validation": 0.0,
-               "deterministic": True, "device": "cuda"}  # fmt: skip
+    options = {
+        "context": 8,
+        "steps": 20,
+        "batch_tokens": 64,
+        "evaluations": 4,
+        "dropout": 0.2,
+        "validation": 0.0,
+        "deterministic": True,
+        "device": "cuda",
+    }
     options |= {"width": 16, "heads": 2, "layers": 1} if rung == "gpt" else {"hidden": 16}
     whole, first = LanguageModel(rung, **options).fit(TEXT), LanguageModel(rung, **options)
     for progress in first.training(TEXT):
@@ -83,6 +125,8 @@ def test_a_stopped_text_ends_as_one_that_was_not(rung, monkeypatch):
             snapshot = progress.snapshot()
             break
     again = LanguageModel(rung, **options)
-    for _ in again.training(TEXT, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())):
+    for _ in again.training(
+        TEXT, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())
+    ):
         pass
     assert same(weights(again), weights(whole))

@@ -17,7 +17,15 @@ from wenmai.training.updater import Updater
 
 TEXTS = [f"{'good' if n % 2 else 'bad'} film number {n}" for n in range(60)]
 LABELS = ["pos" if n % 2 else "neg" for n in range(60)]
-SMALL = {"hidden": 8, "embed": 8, "steps": 24, "evaluations": 4, "dropout": 0.0, "batch_tokens": 64, "precision": "float32"}
+SMALL = {
+    "hidden": 8,
+    "embed": 8,
+    "steps": 24,
+    "evaluations": 4,
+    "dropout": 0.0,
+    "batch_tokens": 64,
+    "precision": "float32",
+}
 
 
 def weights(estimator) -> dict[str, np.ndarray]:
@@ -43,10 +51,15 @@ def test_a_loss_that_is_no_number_sends_training_back_once(monkeypatch, value):
     seen = list(model.training(TEXTS, LABELS, where=lambda row: f"films.csv, line {row + 2}"))
     (told,) = [progress for progress in seen if progress.warning]
     assert told.warning.startswith("step 15: the loss is not a finite number (films.csv, line ")
-    assert "other rows of its batch); training went back to step 12, with 0.1 times the learning rate." in told.warning
+    assert (
+        "other rows of its batch); training went back to step 12, with 0.1 times the learning rate."
+        in told.warning
+    )
     assert told.warning in model.notes_ and told.step == 12
     steps = [progress.step for progress in model.progress_]
-    assert steps == [6, 12, 18, 24] and all(np.isfinite(progress.loss) for progress in model.progress_)
+    assert steps == [6, 12, 18, 24] and all(
+        np.isfinite(progress.loss) for progress in model.progress_
+    )
     after = {progress.step: progress.rate for progress in model.progress_}
     assert after[18] < 0.2 * after[12]  # also by its own path, but not so much
     assert all(np.isfinite(value).all() for value in weights(model).values())
@@ -78,20 +91,30 @@ def test_memory_is_given_back_while_it_trains(monkeypatch):
 
 
 def test_a_second_time_it_ends_with_the_last_good_state_and_advice(monkeypatch):
-    until = Classifier("gru", **SMALL | {"patience": 99}).fit(TEXTS, LABELS)  # the same steps, of which 12 were good
+    until = Classifier("gru", **SMALL | {"patience": 99}).fit(
+        TEXTS, LABELS
+    )  # the same steps, of which 12 were good
     no_number(monkeypatch, 15, 20)
     model = Classifier("gru", **SMALL | {"patience": 99})
     seen = list(model.training(TEXTS, LABELS))
     assert seen[-1].step == 12 and [progress.step for progress in model.progress_] == [6, 12]
-    assert re.match(r"step 17: the loss is no longer .* by step 12\. .* --set learning_rate=0.0001 and", model.notes_[-1])
+    assert re.match(
+        r"step 17: the loss is no longer .* by step 12\. .* --set learning_rate=0.0001 and",
+        model.notes_[-1],
+    )
     assert not model.model_.training and np.isfinite(model.predict_proba(TEXTS)).all()
     scores = {progress.step: progress.score for progress in until.progress_}
-    assert {progress.step: progress.score for progress in model.progress_} == {step: scores[step] for step in (6, 12)}
+    assert {progress.step: progress.score for progress in model.progress_} == {
+        step: scores[step] for step in (6, 12)
+    }
 
 
 def test_where_no_state_was_good_yet_it_stops_with_advice(monkeypatch):
     no_number(monkeypatch, 3, 8)
-    with pytest.raises(Diverged, match=r"step 5: the loss is no longer .* start anew with --set learning_rate=0.0001 "):
+    with pytest.raises(
+        Diverged,
+        match=r"step 5: the loss is no longer .* start anew with --set learning_rate=0.0001 ",
+    ):
         Classifier("gru", **SMALL).fit(TEXTS, LABELS)
 
 
@@ -122,7 +145,11 @@ def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
         return [loss._replace(total=Sharp.apply(loss.total)) if seen[0] == 8 else loss], state
 
     monkeypatch.setattr(Network, "losses", losses)
-    told = [progress.warning for progress in Classifier("mlp", **SMALL).training(TEXTS, LABELS) if progress.warning]
+    told = [
+        progress.warning
+        for progress in Classifier("mlp", **SMALL).training(TEXTS, LABELS)
+        if progress.warning
+    ]
     assert len(told) == 1 and told[0].startswith("step 8: ") and "went back to step 6" in told[0]
 
 
@@ -156,13 +183,20 @@ def test_a_rate_that_is_too_high_does_not_end_the_search(monkeypatch):
         yield from whole(*arguments)
 
     monkeypatch.setattr(loop, "train", train)
-    model = Classifier("mlp", search=True, hidden=8, embed=8, steps=30, batch_tokens=64).fit(TEXTS, LABELS)
-    assert len(model.rates_tried_) == 2 and all(tried["learning_rate"] < 5e-3 for tried in model.rates_tried_)
+    model = Classifier("mlp", search=True, hidden=8, embed=8, steps=30, batch_tokens=64).fit(
+        TEXTS, LABELS
+    )
+    assert len(model.rates_tried_) == 2 and all(
+        tried["learning_rate"] < 5e-3 for tried in model.rates_tried_
+    )
 
 
 def test_linear_rungs_go_back_too():
     x, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200.0)
-    with pytest.raises(Diverged, match=r"pass 1 over the rows \(row \d+ came first\): .* --set learning_rate=0\.2\."):
+    with pytest.raises(
+        Diverged,
+        match=r"pass 1 over the rows \(row \d+ came first\): .* --set learning_rate=0\.2\.",
+    ):
         Regressor("linear", solver="gradient", learning_rate=1e38).fit(x, y)
     for rate in 10.0 ** np.arange(38, 0, -1):  # the highest at which a tenth of it does
         model = Regressor("linear", solver="gradient", learning_rate=rate, epochs=5)
@@ -196,7 +230,9 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(monkeypatch):
     narrow(monkeypatch, 6)
     model = Classifier("gru", **SMALL)
     told = [progress.warning for progress in model.training(TEXTS, LABELS) if progress.warning]
-    assert len(told) == 1 and told[0].startswith("a batch does not fit into the memory of cpu: from step 1 on each is read in 4 ")
+    assert len(told) == 1 and told[0].startswith(
+        "a batch does not fit into the memory of cpu: from step 1 on each is read in 4 "
+    )
     for name, value in weights(whole).items():
         np.testing.assert_allclose(weights(model)[name], value, atol=1e-5)
 
@@ -204,14 +240,20 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(monkeypatch):
 def test_a_row_that_does_not_fit_is_said(monkeypatch):
     narrow(monkeypatch, 0)
     monkeypatch.setattr(Updater, "suited_micro_batches", lambda *_: 1)
-    with pytest.raises(Mistake, match=r"step 1: a batch of \d+ rows of up to \d tokens does not fit .* --set batch_tokens=…"):
+    with pytest.raises(
+        Mistake,
+        match=r"step 1: a batch of \d+ rows of up to \d tokens does not fit .* --set batch_tokens=…",
+    ):
         Classifier("gru", **SMALL).fit(TEXTS, LABELS)
 
 
 def test_a_window_of_a_text_that_does_not_fit_is_said(monkeypatch):
     narrow(monkeypatch, 0)
     monkeypatch.setattr(Updater, "suited_micro_batches", lambda *_: 1)
-    with pytest.raises(Mistake, match=r"step 1: a batch of \d+ rows of up to 4 tokens does not fit into the memory of cpu"):
+    with pytest.raises(
+        Mistake,
+        match=r"step 1: a batch of \d+ rows of up to 4 tokens does not fit into the memory of cpu",
+    ):
         words(context=4, batch_tokens=16).fit(["the cat sat on the mat", "a dog saw the cat"] * 9)
 
 
@@ -220,7 +262,9 @@ def test_what_numpy_and_torch_say_when_memory_is_at_its_end():
     with pytest.raises(RuntimeError) as caught:
         torch.empty(1 << 60)
     assert memory.exhausted(caught.value)
-    assert not memory.exhausted(RuntimeError("shapes differ")) and not memory.exhausted(ValueError())
+    assert not memory.exhausted(RuntimeError("shapes differ")) and not memory.exhausted(
+        ValueError()
+    )
 
 
 def test_answers_in_pieces_where_memory_is_short(monkeypatch):
@@ -234,7 +278,9 @@ def test_answers_in_pieces_where_memory_is_short(monkeypatch):
         return whole(self, batch, trace)
 
     monkeypatch.setattr(Network, "masked", masked)
-    with pytest.warns(Notice, match="a batch does not fit into the memory of cpu; it is answered in pieces"):
+    with pytest.warns(
+        Notice, match="a batch does not fit into the memory of cpu; it is answered in pieces"
+    ):
         np.testing.assert_allclose(model.predict_proba(TEXTS), expected, atol=1e-6)
 
 
@@ -243,18 +289,32 @@ def test_batches_are_cut_beforehand_by_what_is_free(monkeypatch):
     list(model.training(TEXTS, LABELS))
     needed = model.model_.parameters_count() * memory.bytes_each("adamw")
     monkeypatch.setattr(memory, "free", lambda device: int((needed + 2e6) / memory.USED))
-    told = [progress.warning for progress in Classifier("transformer", steps=4, batch_tokens=4096).training(TEXTS, LABELS)]
+    told = [
+        progress.warning
+        for progress in Classifier("transformer", steps=4, batch_tokens=4096).training(
+            TEXTS, LABELS
+        )
+    ]
     assert "from the beginning each is read in " in told[0]
     monkeypatch.setattr(memory, "check_weights", lambda *_: None)
     monkeypatch.setattr(memory, "free", lambda device: int(needed * 40 / 44 / memory.USED))
-    with pytest.raises(Mistake, match=r"the longest row \(4 tokens\) takes .* MB to learn from, and .* MB are left on cpu"):
+    with pytest.raises(
+        Mistake,
+        match=r"the longest row \(4 tokens\) takes .* MB to learn from, and .* MB are left on cpu",
+    ):
         Classifier("transformer", steps=4).fit(TEXTS, LABELS)
 
 
 def test_sizes_that_cannot_fit_are_refused_with_the_numbers():
-    with pytest.raises(Mistake, match=r"these options make 119,\d+,\d+,\d+ weights, which take 5,2\d\d.\d GB to train"):
+    with pytest.raises(
+        Mistake,
+        match=r"these options make 119,\d+,\d+,\d+ weights, which take 5,2\d\d.\d GB to train",
+    ):
         Classifier("lstm", hidden=173_000).fit(TEXTS, LABELS)
-    with pytest.raises(Mistake, match=r"4,000,000 features of 1,000,000 outputs take 32,000.0 GB, and .* are free on cpu"):
+    with pytest.raises(
+        Mistake,
+        match=r"4,000,000 features of 1,000,000 outputs take 32,000.0 GB, and .* are free on cpu",
+    ):
         memory.check_table(4_000_000, 1_000_000)
 
 
@@ -275,7 +335,11 @@ def test_no_table_of_all_outputs(monkeypatch, tmp_path):
     held = []
     whole = Classify.outputs
     monkeypatch.setattr("wenmai.tasks.rows.TABLE", 64)
-    monkeypatch.setattr(Classify, "outputs", lambda self, trained, some: held.append(len(some)) or whole(self, trained, some))
+    monkeypatch.setattr(
+        Classify,
+        "outputs",
+        lambda self, trained, some: held.append(len(some)) or whole(self, trained, some),
+    )
     np.testing.assert_array_equal(model.predict(TEXTS), expected[0])
     assert model.evaluate(TEXTS, LABELS) == expected[1] and model.answers(TEXTS) == expected[2]
     assert max(held) == 8
@@ -300,7 +364,9 @@ def test_a_rung_that_learns_a_step_at_a_time_names_the_row():
     rows = [["a", "b", "c", "d"][: 1 + n % 4] for n in range(40)]
     tags = [[{"a": "X", "b": "Y"}.get(word, "O") for word in row] for row in rows]
     for seed in range(3):
-        with pytest.raises(Diverged, match=r"pass 1 over the rows \(row \d+ came first\)") as caught:
+        with pytest.raises(
+            Diverged, match=r"pass 1 over the rows \(row \d+ came first\)"
+        ) as caught:
             Tagger("softmax", learning_rate=1e38, seed=seed, scheme="plain").fit(rows, tags)
         assert 1 <= int(str(caught.value).split("(row ")[1].split(" ")[0]) <= 40
 
@@ -313,7 +379,9 @@ def test_weights_that_are_no_numbers_are_seen_where_the_loss_is_one():
 
 def test_a_batch_of_empty_rows_teaches_nothing():
     rows, tags = [["a", "b"], ["b", "a"]] * 30 + [[]], [["X", "Y"], ["Y", "X"]] * 30 + [[]]
-    model = Tagger("rnn", batch_tokens=1, steps=62, validation=0.0, hidden=4, embed=4, scheme="plain")
+    model = Tagger(
+        "rnn", batch_tokens=1, steps=62, validation=0.0, hidden=4, embed=4, scheme="plain"
+    )
     assert not [progress for progress in model.training(rows, tags) if progress.warning]
 
 
@@ -322,19 +390,34 @@ def test_what_is_taken_once_is_not_counted_for_every_row():
     texts, labels = ["a b c"] * 40, ["x", "y"] * 20
     found = {}
     for precision in ("float32", "bf16"):
-        model = Classifier("mlp", hidden=512, layers=3, steps=1, precision=precision, validation=0.0)
+        model = Classifier(
+            "mlp", hidden=512, layers=3, steps=1, precision=precision, validation=0.0
+        )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(memory, "micro_batches_of", lambda row, *_, precision=precision: found.setdefault(precision, row) and 1)
+            patch.setattr(
+                memory,
+                "micro_batches_of",
+                lambda row, *_, precision=precision: found.setdefault(precision, row) and 1,
+            )
             model.fit(texts, labels)
     assert found["bf16"] < 2 * found["float32"]
 
 
 def words(**options) -> LanguageModel:
-    usual = {"hidden": 8, "steps": 12, "evaluations": 6, "validation": 0.0, "device": "cpu", "precision": "float32"}
+    usual = {
+        "hidden": 8,
+        "steps": 12,
+        "evaluations": 6,
+        "validation": 0.0,
+        "device": "cpu",
+        "precision": "float32",
+    }
     return LanguageModel("lstm", **usual | options)
 
 
-@pytest.mark.parametrize("options", [{"optimizer": "asgd", "learning_rate": 1.0}, {"average": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"optimizer": "asgd", "learning_rate": 1.0}, {"average": True}], ids=str
+)
 def test_what_is_averaged_is_the_mean_of_the_weights_since_half_way(monkeypatch, options):
     seen, step = [], Updater.__call__
 
@@ -347,10 +430,14 @@ def test_what_is_averaged_is_the_mean_of_the_weights_since_half_way(monkeypatch,
     model = words(**options).fit(["the cat sat on the mat", "a dog saw the cat"] * 9)
     assert len(seen) == 12 and len({progress.rate for progress in model.progress_[1:]}) == 1
     for name, value in model.model_.state_dict().items():
-        torch.testing.assert_close(value, torch.stack([weights[name] for weights in seen[5:]]).mean(0), msg=name)
+        torch.testing.assert_close(
+            value, torch.stack([weights[name] for weights in seen[5:]]).mean(0), msg=name
+        )
 
 
-def test_averaging_begins_when_scores_stop_getting_better_and_the_mean_is_what_is_judged(monkeypatch):
+def test_averaging_begins_when_scores_stop_getting_better_and_the_mean_is_what_is_judged(
+    monkeypatch,
+):
     scores, judged = iter([9.0, 8.0, *[8.5] * 5, 7.0, *[7.5] * 40]), []
 
     def quick_loss(network, tokens):
@@ -376,13 +463,17 @@ def test_a_training_that_averages_goes_on_where_it_was_stopped(monkeypatch, plac
             snapshot = progress.snapshot()
             break
     again = words(average=True)
-    for _ in again.training(text, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())):
+    for _ in again.training(
+        text, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())
+    ):
         pass
     for name, value in whole.model_.state_dict().items():
         assert torch.equal(value, again.model_.state_dict()[name]), name
 
 
-@pytest.mark.parametrize(("rung", "options"), [("mlp", {"steps": 1}), ("gru", {"steps": 1, "embed": 4})])
+@pytest.mark.parametrize(
+    ("rung", "options"), [("mlp", {"steps": 1}), ("gru", {"steps": 1, "embed": 4})]
+)
 def test_an_update_that_leaves_no_answer_is_seen_though_its_loss_was_a_number(rung, options):
     with pytest.raises(Diverged, match="the loss is no longer a finite number"):
         Classifier(rung, learning_rate=1e30, hidden=4, **options).fit(TEXTS, LABELS)
@@ -390,19 +481,38 @@ def test_an_update_that_leaves_no_answer_is_seen_though_its_loss_was_a_number(ru
 
 @pytest.mark.parametrize("rung", ["mlp", "softmax"])
 def test_a_run_whose_weights_are_no_numbers_is_refused(tmp_path, rung):
-    model = Classifier(rung, **({"hidden": 4, "steps": 1} if rung == "mlp" else {})).fit(TEXTS, LABELS)
+    model = Classifier(rung, **({"hidden": 4, "steps": 1} if rung == "mlp" else {})).fit(
+        TEXTS, LABELS
+    )
     weights = model.model_.head.output.bias.data if rung == "mlp" else model.model_.z.offsets
     weights[0] = float("nan")
-    with pytest.raises(Mistake, match=r"weights.safetensors: .* holds weights that are no numbers \(NaN or infinite\)"):
+    with pytest.raises(
+        Mistake,
+        match=r"weights.safetensors: .* holds weights that are no numbers \(NaN or infinite\)",
+    ):
         load(model.save(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("part", ["network", "best", "good"])
 def test_a_snapshot_whose_weights_have_another_shape_is_refused(part, monkeypatch):
-    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)  # between two looks, too, where the last good state is another
+    monkeypatch.setattr(
+        loop, "HEARTBEAT", -1.0
+    )  # between two looks, too, where the last good state is another
     model = Classifier("gru", **SMALL)
-    snapshot = next(progress.snapshot() for progress in model.training(TEXTS, LABELS) if progress.step == 8)
-    name = next(name for name, array in snapshot.arrays.items() if name.startswith(f"{part}.") and array.ndim)
+    snapshot = next(
+        progress.snapshot() for progress in model.training(TEXTS, LABELS) if progress.step == 8
+    )
+    name = next(
+        name
+        for name, array in snapshot.arrays.items()
+        if name.startswith(f"{part}.") and array.ndim
+    )
     arrays = snapshot.arrays | {name: np.zeros((3, 3, 3), np.float32)}
     with pytest.raises(Unfit):
-        next(iter(Classifier("gru", **SMALL).training(TEXTS, LABELS, resume=Snapshot(arrays, snapshot.facts))))
+        next(
+            iter(
+                Classifier("gru", **SMALL).training(
+                    TEXTS, LABELS, resume=Snapshot(arrays, snapshot.facts)
+                )
+            )
+        )

@@ -13,13 +13,19 @@ from two_losses import built, examples, trained, training
 def test_the_gradient_of_a_batch_in_pieces_is_that_of_the_whole(pieces):
     network, rows = built(), next(examples().epochs(90, 5))[1]
     losses, _ = network.losses(examples().batch(rows, np.random.default_rng((5, 0))))
-    assert [loss.name for loss in losses] == ["words", "even"] and losses[0].count != losses[1].count
+    assert [loss.name for loss in losses] == ["words", "even"] and losses[0].count != losses[
+        1
+    ].count
     total = sum(loss.weight * loss.total / loss.count for loss in losses)
     total.backward()
-    learned, seen = trained(micro_batches=pieces, steps=1, learning_rate=1.0, clip=0, weight_decay=0.0)  # one step: w − gradient
+    learned, seen = trained(
+        micro_batches=pieces, steps=1, learning_rate=1.0, clip=0, weight_decay=0.0
+    )  # one step: w − gradient
     assert seen == [pytest.approx(total.item(), abs=1e-6)]
     for (name, before), after in zip(network.named_parameters(), learned.parameters()):
-        torch.testing.assert_close((before - after).detach(), before.grad, atol=1e-6, rtol=0, msg=name)
+        torch.testing.assert_close(
+            (before - after).detach(), before.grad, atol=1e-6, rtol=0, msg=name
+        )
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +55,11 @@ def test_pieces_and_processes_learn_what_one_batch_learns(together, pieces, how)
 def test_a_resumed_training_draws_what_it_would_have_drawn():
     options = {"micro_batches": 2, "optimizer": "adamw"}
     whole, losses = trained(**options)
-    snapshot = next(progress.snapshot() for progress in training(built(), **options) if progress.step == 3)
+    snapshot = next(
+        progress.snapshot() for progress in training(built(), **options) if progress.step == 3
+    )
     again = built()
     assert [progress.loss for progress in training(again, resume=snapshot, **options)] == losses[3:]
-    assert all(torch.equal(value, whole.state_dict()[name]) for name, value in again.state_dict().items())
+    assert all(
+        torch.equal(value, whole.state_dict()[name]) for name, value in again.state_dict().items()
+    )

@@ -17,8 +17,19 @@ from wenmai.training.progress import Snapshot
 from wenmai.training.schedule import Plan, Schedule, plans_from
 from wenmai.training.updater import Updater
 
-TEXTS, LABELS = ["a good film", "a bad film", "good", "so bad"] * 30, ["pos", "neg", "pos", "neg"] * 30
-SMALL = {"hidden": 8, "embed": 8, "batch_tokens": 32, "patience": 1000, "epochs": 2000, "dropout": 0.3, "threads": 1}
+TEXTS, LABELS = (
+    ["a good film", "a bad film", "good", "so bad"] * 30,
+    ["pos", "neg", "pos", "neg"] * 30,
+)
+SMALL = {
+    "hidden": 8,
+    "embed": 8,
+    "batch_tokens": 32,
+    "patience": 1000,
+    "epochs": 2000,
+    "dropout": 0.3,
+    "threads": 1,
+}
 
 
 class Rows:
@@ -68,7 +79,9 @@ def test_steps_that_become_fast_are_planned_anew_and_the_time_is_spent(clock):
 def test_steps_that_take_what_they_took_when_timed_keep_to_the_plan(clock):
     model = Classifier("gru", minutes=1.0, **SMALL).fit(TEXTS, LABELS)
     first, *later = plans_from(model.plan_["plans"])
-    assert all(abs(plan.steps - first.steps) <= 1 for plan in later) and 59.9 < clock.now - 1000 < 60.1
+    assert (
+        all(abs(plan.steps - first.steps) <= 1 for plan in later) and 59.9 < clock.now - 1000 < 60.1
+    )
 
 
 def test_steps_that_become_slow_end_in_time(clock):
@@ -80,11 +93,16 @@ def test_steps_that_become_slow_end_in_time(clock):
 
 
 @pytest.mark.parametrize("stop", [0, 1, 2, 3])
-def test_planned_killed_and_gone_on_with_is_the_same_as_made_again_with_its_plans(clock, stop, tmp_path, monkeypatch):
+def test_planned_killed_and_gone_on_with_is_the_same_as_made_again_with_its_plans(
+    clock, stop, tmp_path, monkeypatch
+):
     """Also through the files of a checkpoint, and killed at every plan."""
     monkeypatch.setattr(checkpoints, "OFTEN", 1e9)
     clock.seconds = changing
-    model, kept = Classifier("gru", minutes=0.5, evaluations=5, **SMALL), Checkpoints(tmp_path / "run")
+    model, kept = (
+        Classifier("gru", minutes=0.5, evaluations=5, **SMALL),
+        Checkpoints(tmp_path / "run"),
+    )
     kept.begin({})
     seen = 0
     for progress in model.training(TEXTS, LABELS):
@@ -93,7 +111,10 @@ def test_planned_killed_and_gone_on_with_is_the_same_as_made_again_with_its_plan
             break
         seen += bool(progress.plan)
     _, snapshot, _ = Checkpoints(tmp_path / "run").resume()
-    assert snapshot.facts["plan"]["plans"] == progress.plan["plans"] and len(plans_from(progress.plan["plans"])) == stop + 1
+    assert (
+        snapshot.facts["plan"]["plans"] == progress.plan["plans"]
+        and len(plans_from(progress.plan["plans"])) == stop + 1
+    )
     again = Classifier("gru", minutes=0.5, evaluations=5, **SMALL)
     for _ in again.training(TEXTS, LABELS, resume=snapshot):
         pass
@@ -110,7 +131,13 @@ def test_a_run_says_what_makes_it_again_and_it_does(clock, tmp_path):
     model = Classifier("mlp", **options).fit(TEXTS, LABELS)
     plan = json.loads((model.save(tmp_path / "run") / "run.json").read_text())["plan"]
     assert plan == model.plan_ and len(plans_from(plan["plans"])) > 2
-    again = Classifier("mlp", **({name: value for name, value in options.items() if name not in ("minutes", "search")} | plan))
+    again = Classifier(
+        "mlp",
+        **(
+            {name: value for name, value in options.items() if name not in ("minutes", "search")}
+            | plan
+        ),
+    )
     again.fit(TEXTS, LABELS)
     assert same(model, again)
     assert (wenmai.load(tmp_path / "run").predict_proba(TEXTS) == again.predict_proba(TEXTS)).all()
@@ -122,7 +149,11 @@ def test_the_rate_follows_from_step_and_plans_and_never_jumps():
     several = Schedule(plans, Rows, 100)
     rates = [several.rate(step) for step in range(several.steps)]
     top = int(np.argmax(rates))
-    assert max(np.diff(rates)) <= 0.3 and (np.diff(rates[max(top, 12) :]) <= 1e-12).all() and rates[-1] < 1e-4
+    assert (
+        max(np.diff(rates)) <= 0.3
+        and (np.diff(rates[max(top, 12) :]) <= 1e-12).all()
+        and rates[-1] < 1e-4
+    )
     assert max(abs(np.diff(rates[12:]))) < 0.02
     assert [one.rate(step) for step in (0, 39, 40, 220)] == [1 / 40, 1.0, 1.0, pytest.approx(0.5)]
 
@@ -132,7 +163,9 @@ def test_when_it_is_judged_follows_from_plans():
     assert [step for step in range(1, 73) if schedule.evaluates_after(step)] == [10, 32, 52, 72]
 
 
-@pytest.mark.parametrize("text", ["", "12", "0:0:1", "1:5:1", "0:9:1,9:12:1", "0:9:0", "0:9:1,4:3:1", "0:9:x"])
+@pytest.mark.parametrize(
+    "text", ["", "12", "0:0:1", "1:5:1", "0:9:1,9:12:1", "0:9:0", "0:9:1,4:3:1", "0:9:x"]
+)
 def test_plans_that_are_none(text):
     with pytest.raises(Mistake, match="expected plan after plan"):
         plans_from(text)
@@ -167,7 +200,11 @@ def test_a_snapshot_without_arrays_begins_with_its_plan(clock):
     first = next(iter(model.training(TEXTS, LABELS)))
     clock.seconds = lambda number: 5.0
     again = next(
-        iter(Classifier("mlp", minutes=0.5, **SMALL).training(TEXTS, LABELS, resume=Snapshot({}, first.snapshot().facts)))
+        iter(
+            Classifier("mlp", minutes=0.5, **SMALL).training(
+                TEXTS, LABELS, resume=Snapshot({}, first.snapshot().facts)
+            )
+        )
     )
     assert again.plan == first.plan
 
@@ -191,7 +228,9 @@ def test_where_few_updates_fit_batches_are_smaller_and_the_rate_is_higher(clock,
         return next(iter(Classifier("mlp", **options, **own).training(texts, labels))).plan
 
     few = Classifier("mlp", minutes=2, **own).fit(texts, labels)
-    assert len(few.progress_) > 4 and few.plan_["batch_tokens"] == planned(minutes=2)["batch_tokens"]
+    assert (
+        len(few.progress_) > 4 and few.plan_["batch_tokens"] == planned(minutes=2)["batch_tokens"]
+    )
     assert few.plan_["batch_tokens"] < planned(minutes=60)["batch_tokens"]
     rates = [planned(minutes=minutes, batch_tokens=300)["learning_rate"] for minutes in (1, 90)]
     assert rates[0] == 0.008 and 0.004 < rates[1] < 0.008
@@ -205,18 +244,27 @@ def test_batches_become_no_smaller_where_that_saves_no_time(clock):
     clock.seconds = lambda number: 0.5
 
     def batch_tokens(minutes: float) -> int:
-        return next(iter(Classifier("mlp", minutes=minutes, **own).training(texts, labels))).plan["batch_tokens"]
+        return next(iter(Classifier("mlp", minutes=minutes, **own).training(texts, labels))).plan[
+            "batch_tokens"
+        ]
 
     assert batch_tokens(1) == batch_tokens(600) // 2  # halved once, to see
 
 
 @pytest.mark.parametrize(
     ("alone", "given", "expected"),
-    [(0.05, None, 1), (0.1, None, 2), (0.2, None, 2), (0.05, 2, 2)],  # seconds of an update with one thread; two take 0.1
+    [
+        (0.05, None, 1),
+        (0.1, None, 2),
+        (0.2, None, 2),
+        (0.05, 2, 2),
+    ],  # seconds of an update with one thread; two take 0.1
 )
 def test_one_thread_learns_where_it_is_faster(clock, alone, given, expected):
     clock.seconds = lambda number: alone if torch.get_num_threads() == 1 else 0.1
-    own = {name: value for name, value in SMALL.items() if name != "threads"} | ({"threads": given} if given else {})
+    own = {name: value for name, value in SMALL.items() if name != "threads"} | (
+        {"threads": given} if given else {}
+    )
     usual = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -232,7 +280,11 @@ def test_one_thread_learns_where_it_is_faster(clock, alone, given, expected):
 def test_a_budget_that_is_too_small_is_said_beforehand(clock):
     clock.seconds = lambda number: 3.0
     first = next(iter(Classifier("mlp", minutes=0.5, **SMALL).training(TEXTS, LABELS)))
-    assert first.step == 0 and "0.5 minutes are too few for this much: about" in first.warning and "--minutes" in first.warning
+    assert (
+        first.step == 0
+        and "0.5 minutes are too few for this much: about" in first.warning
+        and "--minutes" in first.warning
+    )
     clock.seconds = lambda number: 0.01
     assert not next(iter(Classifier("mlp", minutes=0.5, **SMALL).training(TEXTS, LABELS))).warning
     assert not next(iter(Classifier("mlp", steps=2, **SMALL).training(TEXTS, LABELS))).warning
@@ -240,12 +292,17 @@ def test_a_budget_that_is_too_small_is_said_beforehand(clock):
 
 def test_what_was_spent_before_counts(clock):
     own = {"minutes": 1.0, **SMALL}
-    whole, rest = (next(iter(Classifier("mlp", **own).training(TEXTS, LABELS, spent=spent))).steps for spent in (0.0, 30.0))
+    whole, rest = (
+        next(iter(Classifier("mlp", **own).training(TEXTS, LABELS, spent=spent))).steps
+        for spent in (0.0, 30.0)
+    )
     assert 500 < whole <= 600 and 250 < rest <= 300
 
 
 def test_first_steps_that_are_very_slow_do_not_end_it(clock):
-    clock.seconds = lambda number: 20.0 if number < 4 else 0.1  # so that hardly one fits, as it seems
+    clock.seconds = lambda number: (
+        20.0 if number < 4 else 0.1
+    )  # so that hardly one fits, as it seems
     model = Classifier("gru", minutes=2.0, **SMALL).fit(TEXTS, LABELS)
     assert model.progress_[-1].step > 100
 

@@ -22,7 +22,14 @@ from wenmai.training.progress import Snapshot
 
 TEXTS = [f"{'good' if n % 2 else 'bad'} film number {n}" for n in range(60)]
 LABELS = ["pos" if n % 2 else "neg" for n in range(60)]
-SMALL = {"hidden": 8, "embed": 8, "dropout": 0.0, "batch_tokens": 64, "precision": "float32", "device": "cpu"}
+SMALL = {
+    "hidden": 8,
+    "embed": 8,
+    "dropout": 0.0,
+    "batch_tokens": 64,
+    "precision": "float32",
+    "device": "cpu",
+}
 
 
 class Tiny(nn.Module):
@@ -30,7 +37,11 @@ class Tiny(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.table, self.linear, self.norm = nn.Embedding(FEW + 4, 4), nn.Linear(4, 3), nn.LayerNorm(3)
+        self.table, self.linear, self.norm = (
+            nn.Embedding(FEW + 4, 4),
+            nn.Linear(4, 3),
+            nn.LayerNorm(3),
+        )
 
     def forward(self, tokens):
         return self.norm(self.linear(self.table(tokens)))
@@ -38,7 +49,10 @@ class Tiny(nn.Module):
 
 def tiny(**options) -> tuple[Tiny, Optimizer]:
     torch.manual_seed(0)
-    network, asked = Tiny(), TrainingOptions(**{"learning_rate": 0.5, "weight_decay": 0.0, "clip": 0.0} | options)
+    network, asked = (
+        Tiny(),
+        TrainingOptions(**{"learning_rate": 0.5, "weight_decay": 0.0, "clip": 0.0} | options),
+    )
     name_gradients(network, asked.optimizer == "lazy-adamw")
     return network, Optimizer(network, asked)
 
@@ -46,20 +60,28 @@ def tiny(**options) -> tuple[Tiny, Optimizer]:
 def gradients(network) -> dict[str, torch.Tensor]:
     """Of a loss in which tokens 1 and 2 stand, 1 twice."""
     network(torch.tensor([1, 2, 1])).square().mul(torch.tensor([1.0, -2.0, 5.0])).sum().backward()
-    return {name: (p.grad.to_dense() if p.grad.is_sparse else p.grad).clone() for name, p in network.named_parameters()}
+    return {
+        name: (p.grad.to_dense() if p.grad.is_sparse else p.grad).clone()
+        for name, p in network.named_parameters()
+    }
 
 
 @pytest.mark.parametrize("clip", [0.0, 0.01, 1e6])
 @pytest.mark.parametrize("optimizer", ["sgd", "asgd"])
 def test_a_step_is_the_gradient_scaled_and_cut_to_its_norm(optimizer, clip):
     network, steps = tiny(optimizer=optimizer, clip=clip)
-    before, grads = {name: p.detach().clone() for name, p in network.named_parameters()}, gradients(network)
+    before, grads = (
+        {name: p.detach().clone() for name, p in network.named_parameters()},
+        gradients(network),
+    )
     norm = 0.25 * torch.sqrt(sum(grad.square().sum() for grad in grads.values()))
     assert steps.step(torch.tensor(0.25)).item() == pytest.approx(norm.item(), rel=1e-5)
     cut = min(1.0, clip / norm.item()) if clip else 1.0
     assert (cut < 1) == (clip == 0.01)
     for name, p in network.named_parameters():
-        torch.testing.assert_close(p.detach(), before[name] - 0.5 * 0.25 * cut * grads[name], rtol=1e-4, atol=1e-7)
+        torch.testing.assert_close(
+            p.detach(), before[name] - 0.5 * 0.25 * cut * grads[name], rtol=1e-4, atol=1e-7
+        )
         assert p.grad is None  # the next step begins with none
 
 
@@ -71,7 +93,9 @@ def test_sgd_has_momentum_and_asgd_has_none(optimizer, momentum):
     middle, second = network.linear.bias.detach().clone(), gradients(network)["linear.bias"]
     steps.step(torch.tensor(1.0))
     torch.testing.assert_close(middle, before - 0.5 * first)
-    torch.testing.assert_close(network.linear.bias.detach(), middle - 0.5 * (second + momentum * first))
+    torch.testing.assert_close(
+        network.linear.bias.detach(), middle - 0.5 * (second + momentum * first)
+    )
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "lazy-adamw"])
@@ -80,10 +104,14 @@ def test_adam_is_given_the_gradient_scaled_and_cut_also_that_of_embeddings(optim
     network, steps = tiny(optimizer=optimizer, clip=0.01)
     grads = gradients(network)
     norm = steps.step(torch.tensor(0.25)).item()
-    assert norm == pytest.approx(0.25 * torch.sqrt(sum(grad.square().sum() for grad in grads.values())).item(), rel=1e-5)
+    assert norm == pytest.approx(
+        0.25 * torch.sqrt(sum(grad.square().sum() for grad in grads.values())).item(), rel=1e-5
+    )
     moments = {id(p): part.state[p]["exp_avg"] for part in steps.parts for p in part.state}
     for name, p in network.named_parameters():
-        torch.testing.assert_close(moments[id(p)], 0.1 * 0.25 * (0.01 / norm) * grads[name], rtol=1e-3, atol=1e-9)
+        torch.testing.assert_close(
+            moments[id(p)], 0.1 * 0.25 * (0.01 / norm) * grads[name], rtol=1e-3, atol=1e-9
+        )
 
 
 def test_lazy_adamw_leaves_rows_alone_that_were_not_looked_up():
@@ -114,22 +142,42 @@ def test_decay_pulls_on_matrices_alone(optimizer):
 
 @pytest.mark.parametrize(("clip", "rate"), [(0.01, 0.5), (0.02, 1.0)])
 def test_the_loop_cuts_gradients_as_it_is_told(clip, rate):
-    model = Classifier("mlp", **SMALL, optimizer="sgd", steps=1, warmup=0.0, clip=clip, learning_rate=rate, weight_decay=0.0)
+    model = Classifier(
+        "mlp",
+        **SMALL,
+        optimizer="sgd",
+        steps=1,
+        warmup=0.0,
+        clip=clip,
+        learning_rate=rate,
+        weight_decay=0.0,
+    )
     model.fit(TEXTS, LABELS)
     first = model.build_.model(model.task_, model.inputs_, 0).state_dict()
-    moved = torch.sqrt(sum((value - first[name]).square().sum() for name, value in model.model_.state_dict().items()))
+    moved = torch.sqrt(
+        sum(
+            (value - first[name]).square().sum()
+            for name, value in model.model_.state_dict().items()
+        )
+    )
     assert moved.item() == pytest.approx(clip * rate, rel=1e-3)
 
 
 def test_every_step_is_made_at_the_rate_of_the_schedule(monkeypatch):
     rates = []
     whole = Optimizer.set_rate
-    monkeypatch.setattr(Optimizer, "set_rate", lambda self, rate: (rates.append(rate), whole(self, rate))[1])
-    model = Classifier("mlp", **SMALL, steps=20, warmup=0.2, learning_rate=0.01, patience=99).fit(TEXTS, LABELS)
+    monkeypatch.setattr(
+        Optimizer, "set_rate", lambda self, rate: (rates.append(rate), whole(self, rate))[1]
+    )
+    model = Classifier("mlp", **SMALL, steps=20, warmup=0.2, learning_rate=0.01, patience=99).fit(
+        TEXTS, LABELS
+    )
     assert rates[:4] == pytest.approx([0.0025, 0.005, 0.0075, 0.01])
     wave = [0.005 * (1 + np.cos(np.pi * step / 16)) for step in range(16)]
     assert rates[4:] == pytest.approx(wave)
-    assert [progress.rate for progress in model.progress_] == [rates[progress.step - 1] for progress in model.progress_]
+    assert [progress.rate for progress in model.progress_] == [
+        rates[progress.step - 1] for progress in model.progress_
+    ]
 
 
 # A stream
@@ -146,9 +194,24 @@ def test_a_stream_goes_on_with_the_state_that_the_last_window_left(monkeypatch):
 
     monkeypatch.setattr(Network, "losses", losses)
     text = " ".join(f"w{n % 7}" for n in range(400))
-    LanguageModel("gru", hidden=4, embed=4, layers=1, context=10, batch_tokens=20, steps=12, evaluations=1, validation=0.0,
-                  tokenizer="words", precision="float32", device="cpu", weight_dropout=0.0).fit(text)  # fmt: skip
-    seen = [call for call in seen if len(call[2]) == 2][-12:]  # what measured memory read other rows
+    LanguageModel(
+        "gru",
+        hidden=4,
+        embed=4,
+        layers=1,
+        context=10,
+        batch_tokens=20,
+        steps=12,
+        evaluations=1,
+        validation=0.0,
+        tokenizer="words",
+        precision="float32",
+        device="cpu",
+        weight_dropout=0.0,
+    ).fit(text)
+    seen = [call for call in seen if len(call[2]) == 2][
+        -12:
+    ]  # what measured memory read other rows
     assert len(seen) == 12 and seen[0][0] is None
     for (_, left, before), (given, _, after) in pairwise(seen):
         torch.testing.assert_close(given, left.detach().float())
@@ -161,7 +224,9 @@ def test_a_stream_goes_on_with_the_state_that_the_last_window_left(monkeypatch):
 def scripted(monkeypatch, kind, *scores: float) -> None:
     """These are the scores of a training, one after another; the last stays."""
     left = list(scores)
-    monkeypatch.setattr(kind, "judge", lambda *_: lambda trained: left.pop(0) if len(left) > 1 else left[0])
+    monkeypatch.setattr(
+        kind, "judge", lambda *_: lambda trained: left.pop(0) if len(left) > 1 else left[0]
+    )
 
 
 def weights(model) -> dict[str, torch.Tensor]:
@@ -183,19 +248,29 @@ def test_a_training_that_goes_on_remembers_the_best_weights_it_had(monkeypatch):
     assert all(torch.equal(weights(whole)[name], value) for name, value in looks[1].items())
     assert any(not torch.equal(looks[1][name], value) for name, value in looks[3].items())
     kept, _ = training(0.1, 0.9, 0.2, until=3)
-    again, _ = training(0.2, resume=Snapshot({name: array.copy() for name, array in kept.arrays.items()}, kept.facts))
+    again, _ = training(
+        0.2,
+        resume=Snapshot({name: array.copy() for name, array in kept.arrays.items()}, kept.facts),
+    )
     assert all(torch.equal(weights(again)[name], value) for name, value in looks[1].items())
 
 
 NETWORK = {"hidden": 8, "steps": 60, "evaluations": 3, "batch_tokens": 64, "precision": "float32"}
 
 
-@pytest.mark.parametrize(("kind", "task", "rung", "options"), [
-    (Classifier, Classify, "mlp", NETWORK), (Classifier, Classify, "softmax", {"epochs": 10}),
-    (Regressor, Regress, "mlp", NETWORK), (Regressor, Regress, "linear", {"epochs": 10, "solver": "gradient"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "task", "rung", "options"),
+    [
+        (Classifier, Classify, "mlp", NETWORK),
+        (Classifier, Classify, "softmax", {"epochs": 10}),
+        (Regressor, Regress, "mlp", NETWORK),
+        (Regressor, Regress, "linear", {"epochs": 10, "solver": "gradient"}),
+    ],
+)
 @pytest.mark.parametrize("best", [0, 1, 2])
-def test_the_search_goes_on_with_the_rate_that_scored_best(monkeypatch, kind, task, rung, options, best):
+def test_the_search_goes_on_with_the_rate_that_scored_best(
+    monkeypatch, kind, task, rung, options, best
+):
     """For a network, and for a rung that learns without the loop."""
     rates, tried, whole_loop, whole_learn = [], [0.01 / 3, 0.01, 0.03], loop.train, Regression.learn
     order = {0: (0.9, 0.5, 0.1), 1: (0.1, 0.9, 0.5), 2: (0.1, 0.5, 0.9)}[best]
@@ -211,7 +286,9 @@ def test_the_search_goes_on_with_the_rate_that_scored_best(monkeypatch, kind, ta
     monkeypatch.setattr(loop, "train", train)
     monkeypatch.setattr(Regression, "learn", learn)
     scored = dict(zip(np.float32(tried).tolist(), order))
-    monkeypatch.setattr(task, "judge", lambda *_: lambda trained: scored[float(np.float32(rates[-1]))])
+    monkeypatch.setattr(
+        task, "judge", lambda *_: lambda trained: scored[float(np.float32(rates[-1]))]
+    )
     data = (TEXTS, LABELS) if kind is Classifier else (np.arange(60.0)[:, None], np.arange(60.0))
     kind(rung, search=True, learning_rate=0.01, device="cpu", **options).fit(*data)
     assert rates[-4:] == pytest.approx([*tried, tried[best]])
@@ -272,10 +349,16 @@ def test_what_planning_learned_is_forgotten(monkeypatch):
     updater, first = made[-1]
     now = updater.state()
     assert not any(now[name].any() for name in now if name.startswith("optimizer."))
-    assert all(torch.equal(now[name], value) for name, value in first.items() if name.startswith("network."))
+    assert all(
+        torch.equal(now[name], value)
+        for name, value in first.items()
+        if name.startswith("network.")
+    )
 
 
-@pytest.mark.parametrize("rubbish", ["0.0", "0.0.exp_avg.more", "x", "0.99.step", "9.0.step", "0.x.step", "0.0.other"])
+@pytest.mark.parametrize(
+    "rubbish", ["0.0", "0.0.exp_avg.more", "x", "0.99.step", "9.0.step", "0.x.step", "0.0.other"]
+)
 def test_moments_beside_those_of_the_weights_are_refused(rubbish):
     network, steps = tiny(optimizer="adamw")
     gradients(network)
@@ -285,4 +368,8 @@ def test_moments_beside_those_of_the_weights_are_refused(rubbish):
     with pytest.raises(Unfit, match="are of no weight here"):
         steps.check(Snapshot(state | {rubbish: np.zeros((), np.float32)}, {}))
     with pytest.raises(Unfit):
-        steps.check(Snapshot({name: value for name, value in state.items() if name != next(iter(state))}, {}))
+        steps.check(
+            Snapshot(
+                {name: value for name, value in state.items() if name != next(iter(state))}, {}
+            )
+        )

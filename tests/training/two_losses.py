@@ -26,9 +26,15 @@ class Masked(Examples):
 
     def batch(self, rows, generator=None):
         batch, drawn = super().batch(rows), generator.integers(1 << 32)
-        chances = np.stack([np.random.default_rng((drawn, row)).random(self.longest) for row in rows])  # (B, T)
+        chances = np.stack(
+            [np.random.default_rng((drawn, row)).random(self.longest) for row in rows]
+        )  # (B, T)
         hidden = torch.from_numpy(chances[:, : batch.inputs.shape[1]] < 0.4) & batch.mask
-        return replace(batch, inputs=batch.inputs.masked_fill(hidden, MASK), target=batch.inputs.masked_fill(~hidden, -100))
+        return replace(
+            batch,
+            inputs=batch.inputs.masked_fill(hidden, MASK),
+            target=batch.inputs.masked_fill(~hidden, -100),
+        )
 
 
 class Table(nn.Module):
@@ -92,8 +98,24 @@ def built() -> Network:
 
 
 def training(network: Network, resume=None, **options):
-    usual = {"steps": 7, "batch_tokens": 90, "evaluations": 7, "optimizer": "sgd", "learning_rate": 0.05, "precision": "float32"}
-    return loop.train(network, examples(), None, True, "cpu", 5, resume=resume, options=TrainingOptions(**usual | options))
+    usual = {
+        "steps": 7,
+        "batch_tokens": 90,
+        "evaluations": 7,
+        "optimizer": "sgd",
+        "learning_rate": 0.05,
+        "precision": "float32",
+    }
+    return loop.train(
+        network,
+        examples(),
+        None,
+        True,
+        "cpu",
+        5,
+        resume=resume,
+        options=TrainingOptions(**usual | options),
+    )
 
 
 def trained(**options) -> tuple[Network, list[float]]:
@@ -106,7 +128,10 @@ if __name__ == "__main__":
     for micro_batches in (1, 2, 3):
         for parallel in ("ddp", "fsdp"):
             network, losses = trained(micro_batches=micro_batches, parallel=parallel)
-            found |= {f"{micro_batches} {parallel} {name}": value.numpy() for name, value in network.state_dict().items()}
+            found |= {
+                f"{micro_batches} {parallel} {name}": value.numpy()
+                for name, value in network.state_dict().items()
+            }
             found[f"{micro_batches} {parallel} losses"] = np.array(losses)
     if team().rank == 0:
         np.savez(sys.argv[1], **found)

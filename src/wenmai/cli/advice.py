@@ -21,22 +21,31 @@ def check_dashes(command, arguments: list[str]) -> None:
     for argument in arguments[1:]:
         dashes = DASHES.fullmatch(argument)
         if dashes and f"--{dashes[1]}" in options:
-            raise Mistake("{argument} begins with a long dash, which editors make of two hyphens; write --{option}.",
-                          argument=argument, option=dashes[1] + dashes[2])  # fmt: skip
+            raise Mistake(
+                "{argument} begins with a long dash, which editors make of two hyphens; write --{option}.",
+                argument=argument,
+                option=dashes[1] + dashes[2],
+            )
 
 
 def on_usage(error, arguments: list[str]) -> Message:
     """A sentence on arguments that the command does not take."""
     if arguments[0] == "compare" and len(arguments) > 2 and arguments[1] in rung_names():
-        return Message("compare takes data, and rungs after --rungs; say wenmai compare {data} --rungs {rung}.",
-                       data=typed(arguments[2]), rung=arguments[1])  # fmt: skip
+        return Message(
+            "compare takes data, and rungs after --rungs; say wenmai compare {data} --rungs {rung}.",
+            data=typed(arguments[2]),
+            rung=arguments[1],
+        )
     sentence, context = on_value(error, arguments) or usage(error), getattr(error, "ctx", None)
     if context is None or getattr(error, "possibilities", None):
         return on_option(error, arguments) or sentence
     if not context.parent:
         return Message("{sentence} wenmai --help lists the commands.", sentence=sentence)
-    return on_option(error, arguments) or Message("{sentence} wenmai {command} --help shows what it takes.", sentence=sentence,
-                                                  command=context.info_name)  # fmt: skip
+    return on_option(error, arguments) or Message(
+        "{sentence} wenmai {command} --help shows what it takes.",
+        sentence=sentence,
+        command=context.info_name,
+    )
 
 
 def on_option(error, arguments: list[str]) -> Message | None:
@@ -44,32 +53,58 @@ def on_option(error, arguments: list[str]) -> Message | None:
     name = getattr(error, "option_name", None) or ""
     option = name.lstrip("-").replace("-", "_")
     known = {key.rpartition("__")[2] for key in EXPLANATIONS}
-    if option not in known or "--set" not in {text for one in error.ctx.command.params for text in one.opts}:
+    if option not in known or "--set" not in {
+        text for one in error.ctx.command.params for text in one.opts
+    }:
         return None
     value = given_for(name, arguments)
-    return Message("{name} is an option of rungs, not of the command; say --set {option}={value}.", name=name, option=option,
-                   value="…" if value.startswith("-") else value)  # fmt: skip
+    return Message(
+        "{name} is an option of rungs, not of the command; say --set {option}={value}.",
+        name=name,
+        option=option,
+        value="…" if value.startswith("-") else value,
+    )
 
 
 def given_for(name: str, arguments: list[str]) -> str:
     """The value that an option has there."""
     matching = [argument for argument in arguments if argument.startswith(f"{name}=")]
     at = arguments.index(name) + 1 if name in arguments else len(arguments)
-    return matching[-1].partition("=")[2] if matching else arguments[at] if at < len(arguments) else "…"
+    return (
+        matching[-1].partition("=")[2]
+        if matching
+        else arguments[at]
+        if at < len(arguments)
+        else "…"
+    )
 
 
 def on_value(error, arguments: list[str]) -> Message | None:
     """--minutes abc: expected a number."""
     parameter, reason = getattr(error, "param", None), str(getattr(error, "message", ""))
-    name = next((name for name in getattr(parameter, "opts", ()) if name in {word.partition("=")[0] for word in arguments}), None)
+    name = next(
+        (
+            name
+            for name in getattr(parameter, "opts", ())
+            if name in {word.partition("=")[0] for word in arguments}
+        ),
+        None,
+    )
     if name is None or not reason.startswith("Input should be "):
         return None
-    wanted = phrase("wanted", "a whole number") if "integer" in reason else phrase("wanted", "a number")
+    wanted = (
+        phrase("wanted", "a whole number") if "integer" in reason else phrase("wanted", "a number")
+    )
     if "greater than" in reason:
         wanted = phrase("wanted", "at least {least}", least=plain(parameter.min))
     elif "less than" in reason:
         wanted = phrase("wanted", "at most {most}", most=plain(parameter.max))
-    return Message("{name} {value}: expected {wanted}.", name=name, value=given_for(name, arguments), wanted=wanted)
+    return Message(
+        "{name} {value}: expected {wanted}.",
+        name=name,
+        value=given_for(name, arguments),
+        wanted=wanted,
+    )
 
 
 def plain(bound: float) -> float:
@@ -79,12 +114,20 @@ def plain(bound: float) -> float:
 def check_train_order(rung: str, source: str) -> None:
     names = rung_names()
     if source in names and rung not in names and not Path(source).exists():
-        raise Mistake("train takes the rung first, then the data; say wenmai train {rung} {data}.", rung=source, data=typed(rung))
+        raise Mistake(
+            "train takes the rung first, then the data; say wenmai train {rung} {data}.",
+            rung=source,
+            data=typed(rung),
+        )
 
 
 def check_run_order(command: str, run: Path, others: list[str]) -> None:
     """The run stands first, and what stands there is none."""
     for other in others[:1]:
         if isfile(Path(other) / "run.json"):
-            raise Mistake("{command} takes the run first; say wenmai {command} {run} {other}.", command=command,
-                          run=typed(Path(other)), other=typed(str(run)))  # fmt: skip
+            raise Mistake(
+                "{command} takes the run first; say wenmai {command} {run} {other}.",
+                command=command,
+                run=typed(Path(other)),
+                other=typed(str(run)),
+            )

@@ -11,30 +11,49 @@ from wenmai.cli.output import finish, say, show
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 
-ANSWERER = "answer", "bert squad.json"  # the verb that is asked of a run, and what trains one that has it
+ANSWERER = (
+    "answer",
+    "bert squad.json",
+)  # the verb that is asked of a run, and what trains one that has it
 AROUND = 40  # characters of the context that are shown on either side of an answer
 
 
 def answer(
     run: Run,
-    context: Annotated[str | None, typer.Option(help="The text that is asked: a file, or the text itself.")] = None,
+    context: Annotated[
+        str | None, typer.Option(help="The text that is asked: a file, or the text itself.")
+    ] = None,
     question: Annotated[list[str], typer.Option(help="What is asked of it. May be repeated.")] = [],  # noqa: B006
     choice: Annotated[list[str], typer.Option(help="An answer to choose among; two or more.")] = [],  # noqa: B006
-    best: Annotated[int, typer.Option(min=1, help="Show so many of the best answers for each.")] = 1,
-    file: Annotated[str, typer.Option(help="A file with the columns context and question (SQuAD's JSON too).")] = "",
-    out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
-    columns: Columns = "", delimiter: Delimiter = "", skip_bad: SkipBad = False, spreadsheet: Spreadsheet = False,
-    device: Device = "auto", as_json: AsJson = False,
-) -> None:  # fmt: skip
+    best: Annotated[
+        int, typer.Option(min=1, help="Show so many of the best answers for each.")
+    ] = 1,
+    file: Annotated[
+        str, typer.Option(help="A file with the columns context and question (SQuAD's JSON too).")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")
+    ] = None,
+    columns: Columns = "",
+    delimiter: Delimiter = "",
+    skip_bad: SkipBad = False,
+    spreadsheet: Spreadsheet = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
     """Answer questions about a text: by a part of it, by a choice, or in words of its own."""
     from wenmai.cli.answers import answer_file
 
     if (context is not None) == bool(file):
         both = Message("give either --context and --question, or --file FILE: there is both.")
-        nothing = Message("give either --context and --question, or --file FILE: there is nothing to ask.")
+        nothing = Message(
+            "give either --context and --question, or --file FILE: there is nothing to ask."
+        )
         raise Mistake(both if file else nothing)
     if file and (question or choice):
-        raise Mistake("--question and --choice go with --context; with --file, both stand in its columns.")
+        raise Mistake(
+            "--question and --choice go with --context; with --file, both stand in its columns."
+        )
     if out and not file:
         raise Mistake("--out goes with --file; questions given here are answered here.")
     if context is not None and not question:
@@ -43,9 +62,15 @@ def answer(
     more = {"best": best} if best > 1 else {}
     if file:
         table = table_for(model, file, columns, delimiter=delimiter, predict=True)
-        return finish(answer_file(model, table, out, as_json, spreadsheet, skip_bad, **more), as_json, quiet=True)
+        return finish(
+            answer_file(model, table, out, as_json, spreadsheet, skip_bad, **more),
+            as_json,
+            quiet=True,
+        )
     text = text_of(context)
-    answers = model.answers([(text, one, *([choice] if choice else [])) for one in question], **more)
+    answers = model.answers(
+        [(text, one, *([choice] if choice else [])) for one in question], **more
+    )
     for note in answers.notes:
         say(note)
     for one, answered in zip(question, [] if as_json else answers):

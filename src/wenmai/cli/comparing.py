@@ -22,8 +22,29 @@ from wenmai.training import folders
 from wenmai.training.interrupts import number_of
 from wenmai.training.run_folder import columns_of
 
-ARGUMENTS = ("source", "minutes", "rungs", "with", "target", "valid", "test", "columns", "task", "unseen", "settings", "seeds",
-             "seed", "device", "runs", "replace", "delimiter", "skip_bad", "max_line", "max_rows", "metric")  # fmt: skip
+ARGUMENTS = (
+    "source",
+    "minutes",
+    "rungs",
+    "with",
+    "target",
+    "valid",
+    "test",
+    "columns",
+    "task",
+    "unseen",
+    "settings",
+    "seeds",
+    "seed",
+    "device",
+    "runs",
+    "replace",
+    "delimiter",
+    "skip_bad",
+    "max_line",
+    "max_rows",
+    "metric",
+)
 
 
 def begin(arguments: dict, out: Path | None, as_json: bool, started: float) -> None:
@@ -37,9 +58,18 @@ def begin(arguments: dict, out: Path | None, as_json: bool, started: float) -> N
     with folders.only_one(folder):
         known = absolute(arguments, ("source", "target", "valid", "test"))
         known["runs"] = str(Path(arguments["runs"]).resolve())
-        known["with"] = [str(Path(run).resolve()) if Path(run).exists() else run for run in arguments["with"]]
+        known["with"] = [
+            str(Path(run).resolve()) if Path(run).exists() else run for run in arguments["with"]
+        ]
         known["settings"] = absolute(arguments["settings"], ("embedding",))
-        carry_out(arguments, dataset, kept, as_json, started, known | {"fingerprint": dataset.fingerprints()})
+        carry_out(
+            arguments,
+            dataset,
+            kept,
+            as_json,
+            started,
+            known | {"fingerprint": dataset.fingerprints()},
+        )
 
 
 def go_on(folder: Path, minutes: float | None, as_json: bool, started: float) -> None:
@@ -50,8 +80,12 @@ def go_on(folder: Path, minutes: float | None, as_json: bool, started: float) ->
         arguments = kept.arguments((*ARGUMENTS, "fingerprint"))
         dataset = dataset_for(arguments)
         if dataset.fingerprints() != arguments["fingerprint"]:
-            raise Mistake("{data} is not what {folder} compared: its rows have changed; put the old data back, or start anew "
-                          "with wenmai compare.", data=arguments["source"], folder=folder)  # fmt: skip
+            raise Mistake(
+                "{data} is not what {folder} compared: its rows have changed; put the old data back, or start anew "
+                "with wenmai compare.",
+                data=arguments["source"],
+                folder=folder,
+            )
         if again or minutes:
             spent = kept.seconds(arguments["rungs"] or suited_rungs(dataset)) / 60
             kept.rewrite(arguments | {"minutes": spent + (minutes or arguments["minutes"])})
@@ -60,11 +94,26 @@ def go_on(folder: Path, minutes: float | None, as_json: bool, started: float) ->
 
 
 def dataset_for(arguments: dict) -> Dataset:
-    names = ("task", "columns", "valid", "test", "seed", "unseen", "settings", "target", "delimiter", "skip_bad")
+    names = (
+        "task",
+        "columns",
+        "valid",
+        "test",
+        "seed",
+        "unseen",
+        "settings",
+        "target",
+        "delimiter",
+        "skip_bad",
+    )
     allow(arguments["max_line"], arguments["max_rows"])
     with phase(arguments["source"], Message("reading")):
-        dataset = open_dataset(arguments["source"], TASKS, **{name: arguments[name] for name in names},
-                               seen=columns_of(arguments["with"]))  # fmt: skip
+        dataset = open_dataset(
+            arguments["source"],
+            TASKS,
+            **{name: arguments[name] for name in names},
+            seen=columns_of(arguments["with"]),
+        )
     if dataset.guess:
         say(dataset.guess)
     for name in arguments["rungs"] or ():
@@ -74,14 +123,33 @@ def dataset_for(arguments: dict) -> Dataset:
     return dataset
 
 
-def carry_out(arguments: dict, dataset: Dataset, kept: Unfinished, as_json: bool, started: float,
-              begun: dict | None = None) -> None:  # fmt: skip
+def carry_out(
+    arguments: dict,
+    dataset: Dataset,
+    kept: Unfinished,
+    as_json: bool,
+    started: float,
+    begun: dict | None = None,
+) -> None:
     """`begun`: what is kept of the arguments, where they are new."""
 
     def steps(rungs: list[str] | None, with_runs: list[str]):
-        return compare(dataset, arguments["minutes"], rungs, arguments["seed"], arguments["seeds"], arguments["device"],
-                       tuple(with_runs), arguments["settings"], Path(arguments["runs"]), kept, begun,
-                       arguments["replace"], arguments["metric"], started)  # fmt: skip
+        return compare(
+            dataset,
+            arguments["minutes"],
+            rungs,
+            arguments["seed"],
+            arguments["seeds"],
+            arguments["device"],
+            tuple(with_runs),
+            arguments["settings"],
+            Path(arguments["runs"]),
+            kept,
+            begun,
+            arguments["replace"],
+            arguments["metric"],
+            started,
+        )
 
     names, done = arguments["rungs"] or suited_rungs(dataset), {}
     if begun is None:
@@ -90,8 +158,13 @@ def carry_out(arguments: dict, dataset: Dataset, kept: Unfinished, as_json: bool
     number = 0
     try:
         with bars(SILENT.get()) as draw:
-            draw.metric, draw.end = metric_name(dataset.task.profile.judged or dataset.task.metric), time.monotonic() + left
-            report = draw.through(numbered(steps(arguments["rungs"], arguments["with"]), draw, len(done), len(names)))
+            draw.metric, draw.end = (
+                metric_name(dataset.task.profile.judged or dataset.task.metric),
+                time.monotonic() + left,
+            )
+            report = draw.through(
+                numbered(steps(arguments["rungs"], arguments["with"]), draw, len(done), len(names))
+            )
     except KeyboardInterrupt as interrupt:
         if begun is not None and not kept.begun:
             raise  # nothing of it is kept, and what stands there is another's
@@ -101,22 +174,32 @@ def carry_out(arguments: dict, dataset: Dataset, kept: Unfinished, as_json: bool
             kept.remove()
             raise
         if not done:
-            raise Stopped("stopped before the next rung was done; go on with: {command}",
-                          command=kept.command).by(number) from None  # fmt: skip
+            raise Stopped(
+                "stopped before the next rung was done; go on with: {command}", command=kept.command
+            ).by(number) from None
         with bars(SILENT.get()) as draw:
             report = draw.through(steps(list(done), []))
     shown(report, as_json)
-    result = {"data": arguments["source"], "task": report["task"], "rungs": report["rungs"],
-              "recommendation": report["recommendation"]}  # fmt: skip
+    result = {
+        "data": arguments["source"],
+        "task": report["task"],
+        "rungs": report["rungs"],
+        "recommendation": report["recommendation"],
+    }
     if number:
         finish(result, as_json, quiet=True)
-        raise Stopped("stopped; the rungs above are done and kept, and the others are not; go on with: {command}",
-                      command=kept.command).by(number)  # fmt: skip
+        raise Stopped(
+            "stopped; the rungs above are done and kept, and the others are not; go on with: {command}",
+            command=kept.command,
+        ).by(number)
     try:
         written = reporting.write(report, kept.report)
     except Mistake as mistake:
-        raise Mistake("{note} What was kept before stands there still; when there is room, go on with: {command}",
-                      note=mistake.message, command=kept.command) from None  # fmt: skip
+        raise Mistake(
+            "{note} What was kept before stands there still; when there is room, go on with: {command}",
+            note=mistake.message,
+            command=kept.command,
+        ) from None
     kept.finish(report)
     if not as_json:
         page = next(path for path in written if path.suffix == ".html")

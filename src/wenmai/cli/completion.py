@@ -39,6 +39,10 @@ def below(incomplete: str) -> list[Path]:
     folder, _, start = incomplete.rpartition("/")
     place = Path(folder or ("/" if incomplete.startswith("/") else "."))
     try:
-        return [path for path in place.iterdir() if path.name.startswith(start) and (start or not path.name.startswith("."))]
+        return [
+            path
+            for path in place.iterdir()
+            if path.name.startswith(start) and (start or not path.name.startswith("."))
+        ]
     except OSError:
         return []

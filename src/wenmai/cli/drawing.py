@@ -18,25 +18,43 @@ FORMATS = {".svg": "svg", ".png": "png", ".mmd": "mermaid", ".mermaid": "mermaid
 
 
 def draw(
-    what: Annotated[str, typer.Argument(metavar="RUNG_OR_RUN", help="A rung, or a run folder that `wenmai train` made.",
-                                        autocompletion=completion.rungs_and_runs)],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUNG_OR_RUN",
+            help="A rung, or a run folder that `wenmai train` made.",
+            autocompletion=completion.rungs_and_runs,
+        ),
+    ],
     task: Task = "",
-    data: Annotated[str, typer.Option(help="Draw a rung for the tokens and classes of this file, or built-in set.")] = "",
+    data: Annotated[
+        str,
+        typer.Option(help="Draw a rung for the tokens and classes of this file, or built-in set."),
+    ] = "",
     settings: Set = [],  # noqa: B006
-    format: Annotated[str, typer.Option(help="svg, mermaid or png; without it, as --out ends.")] = "",
-    out: Annotated[Path | None, typer.Option(help="The file to write; without it, the picture is shown as text.")] = None,
+    format: Annotated[
+        str, typer.Option(help="svg, mermaid or png; without it, as --out ends.")
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; without it, the picture is shown as text."),
+    ] = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Draw a rung or a run as textbooks do, unrolled over time, with its shapes and counts."""
     kind = format or (FORMATS.get(out.suffix.lower(), "") if out else "")
     if kind not in ("", *FORMATS.values()):
         raise unknown("format", kind, sorted(set(FORMATS.values())))
     if out and not kind:
-        raise Mistake("--out {file}: its name ends neither in .svg, .png nor .mmd; say which with --format svg, png or mermaid.",
-                      file=out)  # fmt: skip
+        raise Mistake(
+            "--out {file}: its name ends neither in .svg, .png nor .mmd; say which with --format svg, png or mermaid.",
+            file=out,
+        )
     if kind == "png" and not out:
-        raise Mistake("--format png: a picture is no text; say where it is to be written, as in --out {file}.",
-                      file=f"{Path(what).name}.png")  # fmt: skip
+        raise Mistake(
+            "--format png: a picture is no text; say where it is to be written, as in --out {file}.",
+            file=f"{Path(what).name}.png",
+        )
     diagram = drawn(what, task, data, settings_from(settings))
     for note in diagram.notes if kind or as_json else ():
         say(note)
@@ -48,8 +66,13 @@ def draw(
 
         show_panel(diagram, Screen(highlight=False), language())
     if as_json:
-        boxes, arrows = ([asdict(part) for part in parts] for parts in (diagram.boxes, diagram.arrows))
-        finish({"drawn": what, "boxes": boxes, "arrows": arrows, "out": str(out) if out else None}, True)
+        boxes, arrows = (
+            [asdict(part) for part in parts] for parts in (diagram.boxes, diagram.arrows)
+        )
+        finish(
+            {"drawn": what, "boxes": boxes, "arrows": arrows, "out": str(out) if out else None},
+            True,
+        )
 
 
 def drawn(what: str, task: str, data: str, settings: dict):
@@ -60,8 +83,11 @@ def drawn(what: str, task: str, data: str, settings: dict):
     if what not in RUNGS and Path(what).exists():
         for name, value in (("--task", task), ("--data", data), ("--set", settings)):
             if value:
-                raise Mistake("{what} is a run, which has settled its task, data and options; leave {option} out.", what=what,
-                              option=name)  # fmt: skip
+                raise Mistake(
+                    "{what} is a run, which has settled its task, data and options; leave {option} out.",
+                    what=what,
+                    option=name,
+                )
         return structure.of_run(load_run(Path(what), "cpu"))
     known_rung(what)
     rows = None
@@ -80,7 +106,11 @@ def deliver(diagram, kind: str, out: Path | None) -> None:
     from wenmai.page.panel_pictures import picture
 
     name = "png" if kind == "png" else f"{language()}.svg"
-    text = mermaid(diagram) if kind == "mermaid" else picture(diagram, "structure", (kind,))[f"structure.{name}"]
+    text = (
+        mermaid(diagram)
+        if kind == "mermaid"
+        else picture(diagram, "structure", (kind,))[f"structure.{name}"]
+    )
     if out is None:
         sys.stdout.write(text)
         return

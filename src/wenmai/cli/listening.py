@@ -14,26 +14,56 @@ from wenmai.cli.output import finish, json_line, say, show
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 
-TRANSCRIBER = "transcribe", "lstm spoken-digits"  # the verb that is asked of a run, and what trains one that has it
+TRANSCRIBER = (
+    "transcribe",
+    "lstm spoken-digits",
+)  # the verb that is asked of a run, and what trains one that has it
 LANGUAGE_MODEL = "generate", "ngram texts.txt"
 BLOCK = 3200  # bytes of standard input that are heard at once
 
 
 def transcribe(
     run: Run,
-    sounds: Annotated[list[str] | None,
-                      typer.Argument(help="Sound files; - is raw 16-bit PCM, mono, from standard input.")] = None,
-    file: Annotated[str, typer.Option(help="A manifest with a column audio, or a folder of sounds with a labels.csv.")] = "",
-    out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
-    columns: Columns = "", delimiter: Delimiter = "", spreadsheet: Spreadsheet = False,
-    times: Annotated[bool, typer.Option("--times", help="Show for each word when it is said.")] = False,
-    beam: Annotated[int, typer.Option(help="How many texts are kept at every step; 1 takes the most probable token.")] = 1,
-    lm: Annotated[Path | None, typer.Option(help="The run of a language model, such as ngram, that helps to choose.")] = None,
-    lm_weight: Annotated[float | None, typer.Option(help="How much it counts; as it was tuned, unless said.")] = None,
-    bonus: Annotated[float | None, typer.Option(help="What every word of it adds; as it was tuned, unless said.")] = None,
-    rate: Annotated[int, typer.Option(help="With -: samples a second.")] = 16_000, skip_bad: SkipBad = False,
-    device: Device = "auto", as_json: AsJson = False,
-) -> None:  # fmt: skip
+    sounds: Annotated[
+        list[str] | None,
+        typer.Argument(help="Sound files; - is raw 16-bit PCM, mono, from standard input."),
+    ] = None,
+    file: Annotated[
+        str,
+        typer.Option(
+            help="A manifest with a column audio, or a folder of sounds with a labels.csv."
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")
+    ] = None,
+    columns: Columns = "",
+    delimiter: Delimiter = "",
+    spreadsheet: Spreadsheet = False,
+    times: Annotated[
+        bool, typer.Option("--times", help="Show for each word when it is said.")
+    ] = False,
+    beam: Annotated[
+        int,
+        typer.Option(
+            help="How many texts are kept at every step; 1 takes the most probable token."
+        ),
+    ] = 1,
+    lm: Annotated[
+        Path | None,
+        typer.Option(help="The run of a language model, such as ngram, that helps to choose."),
+    ] = None,
+    lm_weight: Annotated[
+        float | None, typer.Option(help="How much it counts; as it was tuned, unless said.")
+    ] = None,
+    bonus: Annotated[
+        float | None, typer.Option(help="What every word of it adds; as it was tuned, unless said.")
+    ] = None,
+    rate: Annotated[int, typer.Option(help="With -: samples a second.")] = 16_000,
+    skip_bad: SkipBad = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
     """Write what is said in sounds, and when."""
     from wenmai.cli.answers import answer_file
     from wenmai.data.files.sounds import Clips
@@ -41,13 +71,21 @@ def transcribe(
 
     if bool(sounds) == bool(file):
         both = Message("give either sound files or --file FILE: there is both.")
-        raise Mistake(both if sounds else Message("give either sound files or --file FILE: there is nothing to hear."))
+        raise Mistake(
+            both
+            if sounds
+            else Message("give either sound files or --file FILE: there is nothing to hear.")
+        )
     if out and not file:
         raise Mistake("--out goes with --file; sounds given here are answered here.")
     if lm is None and (lm_weight is not None or bonus is not None):
-        raise Mistake("--lm-weight and --bonus say how much a language model counts; name its run with --lm.")
+        raise Mistake(
+            "--lm-weight and --bonus say how much a language model counts; name its run with --lm."
+        )
     if sounds and "-" in sounds and (len(sounds) > 1 or times or beam > 1 or lm):
-        raise Mistake("- is heard as it comes, by itself and greedily: leave the other files, --times, --beam and --lm out.")
+        raise Mistake(
+            "- is heard as it comes, by itself and greedily: leave the other files, --times, --beam and --lm out."
+        )
     model = load_run(run, device, *TRANSCRIBER)
     if sounds == ["-"]:
         return heard_as_it_comes(model, run, rate, as_json)
@@ -56,12 +94,20 @@ def transcribe(
         how |= {"lm": load_run(lm, "cpu", *LANGUAGE_MODEL), "lm_weight": lm_weight, "bonus": bonus}
     if file:
         table, bad = table_for(model, file, columns, delimiter=delimiter, predict=True), []
-        readable = replace(table, stream=lambda rows: without_bad(table, rows, model.task_, bad)) if skip_bad else table
+        readable = (
+            replace(table, stream=lambda rows: without_bad(table, rows, model.task_, bad))
+            if skip_bad
+            else table
+        )
         result = answer_file(model, readable, out, as_json, spreadsheet, **how)
         tell_bad(bad)
         return finish(result, as_json, quiet=True)
     bad: list[Mistake] = []
-    heard = [(name, clip) for name in sounds if (clip := load_clip(name, bad if skip_bad else None)) is not None]
+    heard = [
+        (name, clip)
+        for name in sounds
+        if (clip := load_clip(name, bad if skip_bad else None)) is not None
+    ]
     several, sounds = len(sounds) > 1, [name for name, _ in heard]
     answers = model.answers(Clips([clip for _, clip in heard]), **how) if heard else Answers([])
     tell_bad(bad)
@@ -95,21 +141,37 @@ def without_bad(table, rows: int, task, bad: list) -> Iterator:
         good = []
         for row in range(len(chunk)):
             try:
-                task.inputs_of(replace(chunk, columns={name: pick(values, [row]) for name, values in chunk.columns.items()},
-                                       lines=[chunk.lines[row]]), table.source)  # fmt: skip
+                task.inputs_of(
+                    replace(
+                        chunk,
+                        columns={
+                            name: pick(values, [row]) for name, values in chunk.columns.items()
+                        },
+                        lines=[chunk.lines[row]],
+                    ),
+                    table.source,
+                )
                 good.append(row)
             except Mistake as mistake:
                 bad.append(mistake)
         if good:
-            yield replace(chunk, columns={name: pick(values, good) for name, values in chunk.columns.items()},
-                          lines=[chunk.lines[row] for row in good],
-                          beside={name: pick(values, good) for name, values in chunk.beside.items()})  # fmt: skip
+            yield replace(
+                chunk,
+                columns={name: pick(values, good) for name, values in chunk.columns.items()},
+                lines=[chunk.lines[row] for row in good],
+                beside={name: pick(values, good) for name, values in chunk.beside.items()},
+            )
 
 
 def tell_bad(bad: list) -> None:
     if bad:
-        say(Message("left out {count:,} of the sounds, which cannot be read; the first: {note}", count=len(bad),
-                    note=bad[0].message))  # fmt: skip
+        say(
+            Message(
+                "left out {count:,} of the sounds, which cannot be read; the first: {note}",
+                count=len(bad),
+                note=bad[0].message,
+            )
+        )
 
 
 def heard_as_it_comes(model, run: Path, rate: int, as_json: bool) -> None:
@@ -131,5 +193,7 @@ def samples_given() -> Iterator:
         rest, count = data[even:], count + even
         yield np.frombuffer(data[:even], "<i2").astype(np.float32) / 32768
     if not count:
-        raise Mistake("standard input is empty, expected raw 16-bit samples, as in: arecord -t raw -f S16_LE -r 16000 | wenmai "
-                      "transcribe RUN -")  # fmt: skip
+        raise Mistake(
+            "standard input is empty, expected raw 16-bit samples, as in: arecord -t raw -f S16_LE -r 16000 | wenmai "
+            "transcribe RUN -"
+        )

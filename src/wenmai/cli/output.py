@@ -9,7 +9,9 @@ from contextvars import ContextVar
 from wenmai.locale import Message, language
 from wenmai.locale.messages import harmless_lines
 
-CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029]")  # which JSON allows as they are, and terminals may obey
+CONTROLS = re.compile(
+    "[\x7f-\x9f\u2028\u2029]"
+)  # which JSON allows as they are, and terminals may obey
 EVENTS = ContextVar("events", default=False)  # --events: what goes wrong is an event too
 SILENT = ContextVar("silent", default=False)  # --quiet: nothing but the result, and what went wrong
 
@@ -22,7 +24,9 @@ def silence(silent: bool) -> bool:
 def say(message: str, **values) -> None:
     """A message, or a template and its values."""
     if not SILENT.get():
-        print(message if isinstance(message, Message) else Message(message, **values), file=sys.stderr)
+        print(
+            message if isinstance(message, Message) else Message(message, **values), file=sys.stderr
+        )
 
 
 def show(text: str, end: str = "\n") -> None:
@@ -58,7 +62,9 @@ class EventLines:
         if counts or words != self.stage or time.monotonic() - self.last_sent >= self.EVERY:
             self.last_sent, self.stage = time.monotonic(), words
             event = {"name": name, "stage": {lang: words.told_in(lang) for lang in ("en", "zh")}}
-            event |= {"progress": step.to_json(), "metric": str(self.metric)} if step is not None else {}
+            event |= (
+                {"progress": step.to_json(), "metric": str(self.metric)} if step is not None else {}
+            )
             from wenmai.page.strict_json import strict_json
 
             print(escaped(strict_json(event)), flush=True)
@@ -88,7 +94,9 @@ def say_scores(scores: dict, as_json: bool, unit: str = "") -> None:
 
     for part, values in scores.items():
         if not as_json or not SILENT.get():
-            print(scored(part, values, language(), unit), file=sys.stderr if as_json else sys.stdout)
+            print(
+                scored(part, values, language(), unit), file=sys.stderr if as_json else sys.stdout
+            )
 
 
 def finish(result, as_json: bool, quiet: bool = False) -> None:

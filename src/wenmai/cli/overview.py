@@ -24,17 +24,79 @@ from wenmai.tasks.overviews import FIRST, plain
 
 WORDS = phrases(
     "overview",  # heads of tables, kinds of inputs, parts, units
-    "rung", "tasks", "what it is", "name", "option", "default", "type", "task", "class", "rows", "share", "about", "tag",
-    "tokens", "span", "spans", "number", "column", "least", "mean", "most", "shortest", "median", "longest", "texts",
-    "pairs of texts", "images", "numbers", "sequences of numbers", "sounds", "train", "valid", "test", "row", "unknown", "target",
-    "a word", "a character", "a subword", "a byte", "label", "labels", "sources", "targets", "what it means", "contexts",
+    "rung",
+    "tasks",
+    "what it is",
+    "name",
+    "option",
+    "default",
+    "type",
+    "task",
+    "class",
+    "rows",
+    "share",
+    "about",
+    "tag",
+    "tokens",
+    "span",
+    "spans",
+    "number",
+    "column",
+    "least",
+    "mean",
+    "most",
+    "shortest",
+    "median",
+    "longest",
+    "texts",
+    "pairs of texts",
+    "images",
+    "numbers",
+    "sequences of numbers",
+    "sounds",
+    "train",
+    "valid",
+    "test",
+    "row",
+    "unknown",
+    "target",
+    "a word",
+    "a character",
+    "a subword",
+    "a byte",
+    "label",
+    "labels",
+    "sources",
+    "targets",
+    "what it means",
+    "contexts",
     "questions",
-    "run", "data", "score", "size", "when", "unfinished", "damaged",
-)  # fmt: skip
+    "run",
+    "data",
+    "score",
+    "size",
+    "when",
+    "unfinished",
+    "damaged",
+)
 OWNERS = phrases("owner", "fitting", "inputs", "tokens", "task", "rung", "training")  # of options
 UNITS = phrases("length", "characters", "tokens", "steps", "milliseconds")
-INPUTS = ("texts", "pairs of texts", "images", "numbers", "sequences of numbers", "tokens", "labels", "sounds")
-COUNTED = (("classes", "class", "rows"), ("labels", "label", "rows"), ("spans", "span", "spans"), ("tags", "tag", "tokens"))
+INPUTS = (
+    "texts",
+    "pairs of texts",
+    "images",
+    "numbers",
+    "sequences of numbers",
+    "tokens",
+    "labels",
+    "sounds",
+)
+COUNTED = (
+    ("classes", "class", "rows"),
+    ("labels", "label", "rows"),
+    ("spans", "span", "spans"),
+    ("tags", "tag", "tokens"),
+)
 MOST = 30  # lines of a table
 
 
@@ -44,13 +106,21 @@ def listed(items) -> Message:
 
 def counts(parts: dict[str, int]) -> Message:
     """'train 90, valid 10'"""
-    return listed(Message("{name} {count:,}", name=WORDS[name], count=count) for name, count in parts.items())
+    return listed(
+        Message("{name} {count:,}", name=WORDS[name], count=count) for name, count in parts.items()
+    )
 
 
 def shares(spoken: dict[str, float]) -> Message:
     """'en 98.0%, unknown 2.0%'"""
-    return some([Message("{name} {share:.1%}", name=code or WORDS["unknown"], share=share)
-                 for code, share in spoken.items() if share >= 0.005], 6)  # fmt: skip
+    return some(
+        [
+            Message("{name} {share:.1%}", name=code or WORDS["unknown"], share=share)
+            for code, share in spoken.items()
+            if share >= 0.005
+        ],
+        6,
+    )
 
 
 def metric_name(name: str) -> Message:
@@ -86,7 +156,9 @@ def grid(lang: str, *headers: str) -> Table:
     """With a column for each of these WORDS."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(told_in(header if isinstance(header, Message) else WORDS[header], lang), overflow="fold")
+        table.add_column(
+            told_in(header if isinstance(header, Message) else WORDS[header], lang), overflow="fold"
+        )
     return table
 
 
@@ -99,13 +171,19 @@ def listing(name: str, rows: list[dict], lang: str, *headers: str) -> Overview:
     """What is told of each, and what it is about, under these WORDS."""
     table = grid(lang, *headers)
     for row in rows:
-        cells = [", ".join(value) if isinstance(value, list) else value for value in list(row.values())[: len(headers) - 1]]
+        cells = [
+            ", ".join(value) if isinstance(value, list) else value
+            for value in list(row.values())[: len(headers) - 1]
+        ]
         table.add_row(*cells, row["about_zh" if lang == "zh" else "about"])
     return Overview({name: rows}, [table])
 
 
 def ladder(rungs, lang: str) -> Overview:
-    known = [{"rung": r.name, "tasks": list(r.tasks), "about": r.about, "about_zh": r.about_zh} for r in rungs]
+    known = [
+        {"rung": r.name, "tasks": list(r.tasks), "about": r.about, "about_zh": r.about_zh}
+        for r in rungs
+    ]
     return listing("rungs", known, lang, "rung", "tasks", "what it is")
 
 
@@ -119,7 +197,13 @@ def options_of(estimator, lang: str) -> Overview:
         for name, option in accepted(function).items():
             kind, about = kind_in_words(option), explained(name, estimator.rung)
             fill(table, name, option.default, kind, told_in(about, lang))
-            known[name] = {"default": option.default, "type": kind, "of": owner, "about": about, "about_zh": told_in(about, "zh")}
+            known[name] = {
+                "default": option.default,
+                "type": kind,
+                "of": owner,
+                "about": about,
+                "about_zh": told_in(about, "zh"),
+            }
         if table.row_count:
             table.title, table.title_justify = OWNERS[owner].told_in(lang), "left"
             tables.append(table)
@@ -127,7 +211,10 @@ def options_of(estimator, lang: str) -> Overview:
 
 
 def builtin_sets(sets, lang: str) -> Overview:
-    known = [{"name": data.name, "task": data.task, "about": data.about, "about_zh": data.about.chinese} for data in sets]
+    known = [
+        {"name": data.name, "task": data.task, "about": data.about, "about_zh": data.about.chinese}
+        for data in sets
+    ]
     return listing("builtin", known, lang, "name", "task", "about")
 
 
@@ -136,15 +223,42 @@ def runs(folder, known: list[dict], lang: str) -> Overview:
     table, lines = grid(lang, "run", "task", "data", "score", "size", "when"), []
     for run in known:
         if run["state"] == "finished":
-            fill(table, run["run"], run["task"], Path(str(run["data"] or "–")).name, main_score(run, lang),
-                 f"{compact(run['bytes'])}B", run["when"])  # fmt: skip
+            fill(
+                table,
+                run["run"],
+                run["task"],
+                Path(str(run["data"] or "–")).name,
+                main_score(run, lang),
+                f"{compact(run['bytes'])}B",
+                run["when"],
+            )
         else:
-            fill(table, run["run"], WORDS[run["state"]].told_in(lang), "–", "–", f"{compact(run['bytes'])}B", run["when"])
-    lines += [Message("{folder} holds no runs; wenmai train makes one.", folder=folder)] if not known else []
-    lines += [Message("{run} was not finished; go on with: wenmai train --resume {place}", run=run["run"],
-                      place=typed(Path(run["run"])))
-              for run in known if run["state"] == "unfinished"]  # fmt: skip
-    return Overview({"runs": known}, [table] if known else [], [told_in(line, lang) for line in lines])
+            fill(
+                table,
+                run["run"],
+                WORDS[run["state"]].told_in(lang),
+                "–",
+                "–",
+                f"{compact(run['bytes'])}B",
+                run["when"],
+            )
+    lines += (
+        [Message("{folder} holds no runs; wenmai train makes one.", folder=folder)]
+        if not known
+        else []
+    )
+    lines += [
+        Message(
+            "{run} was not finished; go on with: wenmai train --resume {place}",
+            run=run["run"],
+            place=typed(Path(run["run"])),
+        )
+        for run in known
+        if run["state"] == "unfinished"
+    ]
+    return Overview(
+        {"runs": known}, [table] if known else [], [told_in(line, lang) for line in lines]
+    )
 
 
 def main_score(run: dict, lang: str) -> str:
@@ -153,7 +267,12 @@ def main_score(run: dict, lang: str) -> str:
     for part in ("test", "valid"):
         for name, score in (scores.get(part) or {}).items():
             if isinstance(score, (int, float)):
-                score_line = Message("{metric} {score:.4f} ({part})", metric=metric_name(name), score=score, part=WORDS[part])
+                score_line = Message(
+                    "{metric} {score:.4f} ({part})",
+                    metric=metric_name(name),
+                    score=score,
+                    part=WORDS[part],
+                )
                 return score_line.told_in(lang)
     return "–"
 
@@ -164,10 +283,18 @@ def run(known: dict, lang: str) -> Overview:
     columns = [f"{word}={name}" for word, name in known["columns"].items()]
     scores = known["scores"] if isinstance(known["scores"], dict) else {}
     task = phrase("task", known["task"])
-    lines = [Message("{run}: the rung {rung}, to {task}", run=known["run"], rung=known["rung"], task=task),
-             known["about_zh" if lang == "zh" else "about"],
-             Message("kept {when}, by wenmai {version}; {size} on disk", when=known["when"], version=known["wenmai"],
-                     size=f"{compact(known['bytes'])}B")]  # fmt: skip
+    lines = [
+        Message(
+            "{run}: the rung {rung}, to {task}", run=known["run"], rung=known["rung"], task=task
+        ),
+        known["about_zh" if lang == "zh" else "about"],
+        Message(
+            "kept {when}, by wenmai {version}; {size} on disk",
+            when=known["when"],
+            version=known["wenmai"],
+            size=f"{compact(known['bytes'])}B",
+        ),
+    ]
     if known["data"]:
         lines.append(Message("trained on {data}", data=known["data"]))
     if columns:
@@ -182,7 +309,10 @@ def run(known: dict, lang: str) -> Overview:
 
 
 def probes(known, lang: str) -> Overview:
-    rows = [{"name": p.name, "about": p.about, "about_zh": p.about.chinese, "data": p.data} for p in known]
+    rows = [
+        {"name": p.name, "about": p.about, "about_zh": p.about.chinese, "data": p.data}
+        for p in known
+    ]
     return listing("probes", rows, lang, "name", "about")
 
 
@@ -197,40 +327,78 @@ def data_set(data: Dataset, lang: str) -> Overview:
         lines.append(Message("parts: {parts}", parts=counts(facts["parts"])))
     for unit, words in UNITS.items():
         if unit in facts:
-            lines.append(Message("length in {unit}: {lengths}", unit=words, lengths=counts(facts[unit])))
+            lines.append(
+                Message("length in {unit}: {lengths}", unit=words, lengths=counts(facts[unit]))
+            )
     if facts.get("languages"):
         lines.append(Message("languages: {shares}", shares=shares(facts["languages"])))
     for name, side in facts.get("sides", {}).items():
         words = WORDS[f"{name}s"]
-        lines.append(Message("{side}, length in characters: {lengths}", side=words, lengths=counts(side["characters"])))
+        lines.append(
+            Message(
+                "{side}, length in characters: {lengths}",
+                side=words,
+                lengths=counts(side["characters"]),
+            )
+        )
         if set(side["languages"]) != {""}:  # of numbers and dates there is nothing to say
-            lines.append(Message("{side}, languages: {shares}", side=words, shares=shares(side["languages"])))
+            lines.append(
+                Message("{side}, languages: {shares}", side=words, shares=shares(side["languages"]))
+            )
     lines += facts["notes"]
     for at, row in enumerate(facts["first"]):
         first, *target = row.values()
-        lines.append(" → ".join([f"  {first[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
-    tables = [counted(facts[name], lang, what, unit) for name, what, unit in COUNTED if name in facts]
+        lines.append(
+            " → ".join(
+                [f"  {first[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]
+            )
+        )
+    tables = [
+        counted(facts[name], lang, what, unit) for name, what, unit in COUNTED if name in facts
+    ]
     tables += [numbers(facts["targets"], lang)] if "targets" in facts else []
-    return Overview(facts, [table for table in tables if table.row_count], [told_in(line, lang) for line in lines])
+    return Overview(
+        facts,
+        [table for table in tables if table.row_count],
+        [told_in(line, lang) for line in lines],
+    )
 
 
 def headline(facts: dict) -> Message:
     """The task, and how much there is of what."""
     known = {"task": facts["task"], "rows": facts["rows"]}
     if "words" in facts:
-        return Message("task {task}, running text: {rows:,} lines, {words:,} words between spaces, {bytes:,} bytes", **known,
-                       words=facts["words"], bytes=facts["bytes"])  # fmt: skip
+        return Message(
+            "task {task}, running text: {rows:,} lines, {words:,} words between spaces, {bytes:,} bytes",
+            **known,
+            words=facts["words"],
+            bytes=facts["bytes"],
+        )
     if "sides" in facts:
         sources, targets = (side["texts"] for side in facts["sides"].values())
         if "question" in facts["sides"]:
-            return Message("task {task}, {rows:,} rows: {contexts:,} different contexts, {questions:,} different questions",
-                           **known, contexts=sources, questions=targets)  # fmt: skip
-        return Message("task {task}, {rows:,} pairs of texts: {sources:,} different sources, {targets:,} different targets",
-                       **known, sources=sources, targets=targets)  # fmt: skip
+            return Message(
+                "task {task}, {rows:,} rows: {contexts:,} different contexts, {questions:,} different questions",
+                **known,
+                contexts=sources,
+                questions=targets,
+            )
+        return Message(
+            "task {task}, {rows:,} pairs of texts: {sources:,} different sources, {targets:,} different targets",
+            **known,
+            sources=sources,
+            targets=targets,
+        )
     if "texts" in facts:
-        return Message("task {task}, {rows:,} rows: {inputs} in, {texts:,} different texts out", **known,
-                       inputs=kind_in_words(facts["inputs"]), texts=facts["texts"])  # fmt: skip
-    return Message("task {task}, {rows:,} rows, {inputs}", **known, inputs=kind_in_words(facts["inputs"]))
+        return Message(
+            "task {task}, {rows:,} rows: {inputs} in, {texts:,} different texts out",
+            **known,
+            inputs=kind_in_words(facts["inputs"]),
+            texts=facts["texts"],
+        )
+    return Message(
+        "task {task}, {rows:,} rows, {inputs}", **known, inputs=kind_in_words(facts["inputs"])
+    )
 
 
 def table(data: readers.Table, sentence: str, lang: str) -> Overview:
@@ -241,9 +409,19 @@ def table(data: readers.Table, sentence: str, lang: str) -> Overview:
             values += [shortened(value) for value in chunk.columns[name][: max(0, FIRST - rows)]]
         rows += len(chunk)
     count = min(rows, FIRST)
-    known = {"source": data.source, "task": None, "columns": data.names, "rows": rows, "notes": [*data.notes, sentence],
-             "first": [{name: values[row] for name, values in first.items()} for row in range(count)]}  # fmt: skip
-    shown = grid(lang, "column", *(Message("{name} {count:,}", name=WORDS["row"], count=row) for row in range(1, count + 1)))
+    known = {
+        "source": data.source,
+        "task": None,
+        "columns": data.names,
+        "rows": rows,
+        "notes": [*data.notes, sentence],
+        "first": [{name: values[row] for name, values in first.items()} for row in range(count)],
+    }
+    shown = grid(
+        lang,
+        "column",
+        *(Message("{name} {count:,}", name=WORDS["row"], count=row) for row in range(1, count + 1)),
+    )
     for name, values in list(first.items())[:MOST]:
         fill(shown, name, *values)
     lines = [Message("{source}: {rows:,} rows", source=data.source, rows=rows)]
@@ -263,7 +441,11 @@ def counted(counts: dict[str, int], lang: str, what: str, unit: str) -> Table:
 def numbers(targets: list[dict], lang: str) -> Table:
     table = grid(lang, "target", "least", "mean", "most")
     for number, column in enumerate(targets[:MOST], 1):
-        fill(table, number if len(targets) > 1 else "", *(f"{value:,.6g}" for value in column.values()))
+        fill(
+            table,
+            number if len(targets) > 1 else "",
+            *(f"{value:,.6g}" for value in column.values()),
+        )
     return table
 
 
@@ -272,12 +454,27 @@ def numbers(targets: list[dict], lang: str) -> Table:
 
 def answer(value, target) -> str:
     """A target on one line; of tags, the spans they mark in the tokens."""
-    if isinstance(value, list) and isinstance(target, list) and target and schemes.marks(set(target)) == set(target):
-        spans, between = schemes.read([target]), "" if all(len(token) == 1 for token in value) else " "
-        text = "; ".join(f"{spans.kinds[kind]} {between.join(value[first : last + 1])}"
-                         for first, last, kind in zip(spans.first, spans.last, spans.kind)) or "O"  # fmt: skip
+    if (
+        isinstance(value, list)
+        and isinstance(target, list)
+        and target
+        and schemes.marks(set(target)) == set(target)
+    ):
+        spans, between = (
+            schemes.read([target]),
+            "" if all(len(token) == 1 for token in value) else " ",
+        )
+        text = (
+            "; ".join(
+                f"{spans.kinds[kind]} {between.join(value[first : last + 1])}"
+                for first, last, kind in zip(spans.first, spans.last, spans.kind)
+            )
+            or "O"
+        )
     elif isinstance(target, list):
-        text = " ".join(item if isinstance(item, str) else f"{item:g}" for item in np.ravel(target).tolist())
+        text = " ".join(
+            item if isinstance(item, str) else f"{item:g}" for item in np.ravel(target).tolist()
+        )
     else:
         text = f"{target:g}" if isinstance(target, float) else str(target)
     return text if len(text) <= 100 else text[:99] + "…"

@@ -27,13 +27,23 @@ from wenmai.training.progress import Diverged, Progress, Snapshot
 from wenmai.training.updater import repeatable
 
 HELD_OUT = "0.1"  # of the rows, to judge training by, unless the user says otherwise
-DECIDING = {"train": phrase("deciding", "its training rows"), "valid": phrase("deciding", "the validation rows"),
-            "test": phrase("deciding", "the test rows"), "vectors": phrase("deciding", "the vectors of embedding="),
-            "start": phrase("deciding", "the weights of the run of --from")}  # fmt: skip
+DECIDING = {
+    "train": phrase("deciding", "its training rows"),
+    "valid": phrase("deciding", "the validation rows"),
+    "test": phrase("deciding", "the test rows"),
+    "vectors": phrase("deciding", "the vectors of embedding="),
+    "start": phrase("deciding", "the weights of the run of --from"),
+}
 
 
-def begin(arguments: dict, out: Path | None, draw: Bars, say: Callable, replace: bool = False,
-          began: float | None = None) -> dict:  # fmt: skip
+def begin(
+    arguments: dict,
+    out: Path | None,
+    draw: Bars,
+    say: Callable,
+    replace: bool = False,
+    began: float | None = None,
+) -> dict:
     """`replace`: also an unfinished training, and a run of another data set. `began`: when the command did, of whose minutes this
     is part."""
     began = time.perf_counter() if began is None else began
@@ -47,16 +57,24 @@ def begin(arguments: dict, out: Path | None, draw: Bars, say: Callable, replace:
             say(dataset.guess)
         folder = out or Path("runs") / f"{dataset.name.replace(':', '-')}-{arguments['rung']}"
         # torchrun starts the same command again when a process was lost
-        if together.broadcast(run_folder.unfinished(folder)) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
+        if together.broadcast(run_folder.unfinished(folder)) and int(
+            os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)
+        ):
             return go_on(folder, draw, say)
         with written_by_first(folder, together):
             kept = Checkpoints(folder, together)
             if together.rank == 0:
                 run_folder.check_place(folder, dataset.about(), replace=replace)
                 if arguments.get("from") and Path(arguments["from"]).resolve() == folder.resolve():
-                    raise Mistake("{run} is the run that this training starts from, and would be replaced by it; choose another "
-                                  "--out.", run=folder)  # fmt: skip
-                kept.begin(absolute(arguments) | {"fingerprint": fingerprint(arguments, dataset), "processes": together.size})
+                    raise Mistake(
+                        "{run} is the run that this training starts from, and would be replaced by it; choose another "
+                        "--out.",
+                        run=folder,
+                    )
+                kept.begin(
+                    absolute(arguments)
+                    | {"fingerprint": fingerprint(arguments, dataset), "processes": together.size}
+                )
             return carry_out(arguments, dataset, folder, kept, None, together, draw, say, began)
 
 
@@ -64,11 +82,16 @@ def go_on(folder: Path, draw: Bars, say: Callable) -> dict:
     with companions():
         together = team()
         if folder.is_file():
-            raise Mistake("{file} is a file; --resume takes the run folder of a training that was stopped.", file=folder)
+            raise Mistake(
+                "{file} is a file; --resume takes the run folder of a training that was stopped.",
+                file=folder,
+            )
         with written_by_first(folder, together):
             if not folder.is_dir():
-                raise Mistake("{folder} is not there; --resume takes the run folder of a training that was stopped.",
-                              folder=folder)  # fmt: skip
+                raise Mistake(
+                    "{folder} is not there; --resume takes the run folder of a training that was stopped.",
+                    folder=folder,
+                )
             kept = Checkpoints(folder, together)
             known, snapshot, notes = kept.resume() if together.rank == 0 else (None, None, [])
             if known:
@@ -80,17 +103,28 @@ def go_on(folder: Path, draw: Bars, say: Callable) -> dict:
                 say(note)
             if arguments["processes"] != together.size:
                 before = arguments["processes"]
-                raise Mistake("{folder} was trained by {before} processes, and there are {now} now; go on with {command}.",
-                              folder=folder, before=before, now=together.size, command=resuming(folder, before))  # fmt: skip
+                raise Mistake(
+                    "{folder} was trained by {before} processes, and there are {now} now; go on with {command}.",
+                    folder=folder,
+                    before=before,
+                    now=together.size,
+                    command=resuming(folder, before),
+                )
             dataset = dataset_for(arguments)
             for name, digest in fingerprint(arguments, dataset).items():
                 if digest != arguments["fingerprint"].get(name):
-                    raise Mistake("{data} is not what {folder} was trained on: {what} have changed; put the old data back, or "
-                                  "start anew with wenmai train.", data=arguments["source"], folder=folder,
-                                  what=DECIDING[name])  # fmt: skip
+                    raise Mistake(
+                        "{data} is not what {folder} was trained on: {what} have changed; put the old data back, or "
+                        "start anew with wenmai train.",
+                        data=arguments["source"],
+                        folder=folder,
+                        what=DECIDING[name],
+                    )
             if together.rank == 0:
-                say("going on after {done} updates or passes",
-                    done=snapshot.facts.get("step") or snapshot.facts.get("epochs") or 0)  # fmt: skip
+                say(
+                    "going on after {done} updates or passes",
+                    done=snapshot.facts.get("step") or snapshot.facts.get("epochs") or 0,
+                )
             return carry_out(arguments, dataset, folder, kept, snapshot, together, draw, say)
 
 
@@ -122,9 +156,20 @@ def dataset_for(arguments: dict) -> Dataset:
     allow(arguments.get("max_line"), arguments.get("max_rows"))
 
     def held_out_by(valid: str | None) -> Dataset:
-        return open_dataset(arguments["source"], tasks_of(arguments["rung"]), arguments["task"], arguments["columns"], valid,
-                            arguments["test"], arguments["seed"], arguments["unseen"], arguments["settings"],
-                            arguments.get("target"), arguments.get("delimiter"), arguments.get("skip_bad", False))  # fmt: skip
+        return open_dataset(
+            arguments["source"],
+            tasks_of(arguments["rung"]),
+            arguments["task"],
+            arguments["columns"],
+            valid,
+            arguments["test"],
+            arguments["seed"],
+            arguments["unseen"],
+            arguments["settings"],
+            arguments.get("target"),
+            arguments.get("delimiter"),
+            arguments.get("skip_bad", False),
+        )
 
     dataset = held_out_by(arguments["valid"] or HELD_OUT)
     with dataset.train.named():
@@ -135,26 +180,46 @@ def dataset_for(arguments: dict) -> Dataset:
     return dataset
 
 
-def absolute(arguments: dict, names: tuple[str, ...] = ("source", "target", "valid", "test", "from")) -> dict:
+def absolute(
+    arguments: dict, names: tuple[str, ...] = ("source", "target", "valid", "test", "from")
+) -> dict:
     """Paths as they are from anywhere."""
     return arguments | {name: everywhere(arguments[name]) for name in names if arguments.get(name)}
 
 
 def fingerprint(arguments: dict, dataset: Dataset) -> dict[str, str]:
     """Of all that decides the result and can change between two starts."""
-    files = [Path(file) for file in (arguments["settings"].get(name) for name in PATHS) if file and Path(file).is_file()]
+    files = [
+        Path(file)
+        for file in (arguments["settings"].get(name) for name in PATHS)
+        if file and Path(file).is_file()
+    ]
     for file in files:
         vectors.check_beginning(file)  # before all of it is read
     files = [str(folders.checksum(file)) for file in files]
     place = Path(arguments["from"]) if arguments.get("from") else None
-    checkpoint = place is not None and hugging_face.is_checkpoint(place)  # what is neither is refused when it is loaded
+    checkpoint = place is not None and hugging_face.is_checkpoint(
+        place
+    )  # what is neither is refused when it is loaded
     start = hugging_face.checksums(place) if checkpoint else place and folders.manifest_in(place)
     return dataset.fingerprints() | {"vectors": digest_of(files), "start": digest_of([start])}
 
 
-def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints, snapshot: Snapshot | None, together: Team,
-              draw: Bars, say: Callable, start_of_command: float | None = None) -> dict:  # fmt: skip
-    rung, options = arguments["rung"], ({} if dataset.valid else {"validation": 0.0}) | arguments["settings"]
+def carry_out(
+    arguments: dict,
+    dataset: Dataset,
+    folder: Path,
+    kept: Checkpoints,
+    snapshot: Snapshot | None,
+    together: Team,
+    draw: Bars,
+    say: Callable,
+    start_of_command: float | None = None,
+) -> dict:
+    rung, options = (
+        arguments["rung"],
+        ({} if dataset.valid else {"validation": 0.0}) | arguments["settings"],
+    )
     options |= {"seed": arguments["seed"], "device": arguments["device"]}
     options |= {"minutes": arguments["minutes"]} if arguments["minutes"] else {}
     estimator, speaks = ESTIMATORS[dataset.task.name](rung, **options), together.rank == 0
@@ -162,17 +227,26 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
     spent = 0.0 if start_of_command is None else began - start_of_command
     draw.metric = metric_name(dataset.task.profile.judged or dataset.task.metric)
     if speaks:
-        draw(rung, Message("measuring speed") if arguments["minutes"] else Message("preparing"), None)
+        draw(
+            rung, Message("measuring speed") if arguments["minutes"] else Message("preparing"), None
+        )
     last, scores, stop = None, {}, 0
     with interrupts() as asked, on_a_full_disk(folder, together), as_it_was_kept(folder):
         # what cannot be kept on the way is stopped at once
-        with nullcontext() if rung_named(rung, dataset.task.name).tunes else interrupts(at_once=True):
+        with (
+            nullcontext() if rung_named(rung, dataset.task.name).tunes else interrupts(at_once=True)
+        ):
             held, start = dataset.valid.pair if dataset.valid else None, arguments.get("from")
             if start and hugging_face.is_checkpoint(Path(start)):
                 start = hugging_face.checkpoint(start)
             try:
                 for last in estimator.training(
-                    *dataset.train.pair, held, dataset.train.where, snapshot, start=start, spent=spent
+                    *dataset.train.pair,
+                    held,
+                    dataset.train.where,
+                    snapshot,
+                    start=start,
+                    spent=spent,
                 ):
                     number = max(together.all(next(iter(asked), 0)))
                     if speaks:
@@ -190,7 +264,9 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
                     kept.remove()
                 raise
             except KeyboardInterrupt as interrupt:
-                raise Stopped("stopped before its end; the same command starts anew.").by(number_of(interrupt)) from None
+                raise Stopped("stopped before its end; the same command starts anew.").by(
+                    number_of(interrupt)
+                ) from None
         seconds = time.perf_counter() - began
         try:
             if asked:
@@ -205,23 +281,36 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
         if stop and last and last.snapshot:
             kept.keep(estimator, last, True)
             raise stopped(folder, together, last, stop)
-        if stop and run_folder.unfinished(folder):  # it was gone on with from its last update, which is kept still
-            raise Stopped("stopped while it was scored, and kept; go on with: {command}",
-                          command=resuming(folder, together.size)).by(stop)  # fmt: skip
+        if stop and run_folder.unfinished(
+            folder
+        ):  # it was gone on with from its last update, which is kept still
+            raise Stopped(
+                "stopped while it was scored, and kept; go on with: {command}",
+                command=resuming(folder, together.size),
+            ).by(stop)
         if speaks:
             estimator.columns_ = dataset.columns
-            about = dataset.about() | {"split": split_of(arguments, dataset), "scores": scores, "seconds": seconds}
+            about = dataset.about() | {
+                "split": split_of(arguments, dataset),
+                "scores": scores,
+                "seconds": seconds,
+            }
             run_folder.save(estimator, folder, about, training=True, kept=kept.kept_weights())
     if stop:
-        raise Stopped("stopped while it was scored; what was learned is kept in {run}, without scores; for some: wenmai "
-                      "evaluate {run} DATA", run=folder).by(stop)  # fmt: skip
+        raise Stopped(
+            "stopped while it was scored; what was learned is kept in {run}, without scores; for some: wenmai "
+            "evaluate {run} DATA",
+            run=folder,
+        ).by(stop)
     if asked:
         raise Stopped("stopped when all was done, and kept in {run}.", run=folder).by(asked[0])
     if not speaks:
         return {}
     draw(rung, (last and last.note) or Message("training"), None)
     if dataset.task.running_text and not scores:
-        say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
+        say(
+            "learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE"
+        )
     shown = {getattr(note, "template", note) for note in estimator.notes_}
     noted = list(scores.values())[-1].notes if scores else []  # of the last part
     noted = [note for note in noted if getattr(note, "template", note) not in shown]
@@ -229,8 +318,14 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
         if note not in warnings:
             say(note)
     unit = dataset.task.profile.unit(estimator.inputs_)
-    return {"run": str(folder), "task": dataset.task.name, "rung": rung, "scores": scores, **({"unit": unit} if unit else {}),
-            "seconds": round(seconds, 2)}  # fmt: skip
+    return {
+        "run": str(folder),
+        "task": dataset.task.name,
+        "rung": rung,
+        "scores": scores,
+        **({"unit": unit} if unit else {}),
+        "seconds": round(seconds, 2),
+    }
 
 
 def split_of(arguments: dict, dataset: Dataset) -> dict:
@@ -243,12 +338,17 @@ def split_of(arguments: dict, dataset: Dataset) -> dict:
 def final_scores(estimator, dataset: Dataset, arguments: dict) -> dict:
     parts = {"valid": dataset.valid, "test": dataset.test}
     with repeatable(bool(arguments["settings"].get("deterministic"))):
-        return {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
+        return {
+            name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part
+        }
 
 
 def stopped(folder: Path, together: Team, last: Progress, number: int) -> Stopped:
-    return Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=last.step,
-                   command=resuming(folder, together.size)).by(number)  # fmt: skip
+    return Stopped(
+        "stopped after {steps:,} updates and kept; go on with: {command}",
+        steps=last.step,
+        command=resuming(folder, together.size),
+    ).by(number)
 
 
 @contextmanager
@@ -259,10 +359,18 @@ def on_a_full_disk(folder: Path, together: Team):
         yield
     except (folders.Unwritable, MemoryError, RuntimeError) as error:
         ended = memory.exhausted(error)
-        if not run_folder.unfinished(folder) or not (ended or isinstance(error, folders.Unwritable)):
+        if not run_folder.unfinished(folder) or not (
+            ended or isinstance(error, folders.Unwritable)
+        ):
             raise
         if ended:
-            raise Mistake("memory came to its end. What was kept before stands there still; when there is more of it, go on "
-                          "with: {command}", command=resuming(folder, together.size)) from None  # fmt: skip
-        raise Mistake("{note} What was kept before stands there still; when there is room, go on with: {command}",
-                      note=error.message, command=resuming(folder, together.size)) from None  # fmt: skip
+            raise Mistake(
+                "memory came to its end. What was kept before stands there still; when there is more of it, go on "
+                "with: {command}",
+                command=resuming(folder, together.size),
+            ) from None
+        raise Mistake(
+            "{note} What was kept before stands there still; when there is room, go on with: {command}",
+            note=error.message,
+            command=resuming(folder, together.size),
+        ) from None

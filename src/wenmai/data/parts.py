@@ -40,17 +40,29 @@ class Part:
         return not (self.inputs.size if isinstance(self.inputs, Corpus) else len(self))
 
     def where(self, row: int) -> str:
-        return line_named(self.source, self.lines[row], self.groups and self.groups[row], self.asked)
+        return line_named(
+            self.source, self.lines[row], self.groups and self.groups[row], self.asked
+        )
 
     def take(self, rows: np.ndarray) -> Self:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
         groups = self.groups and pick(self.groups, rows)
-        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, self.notes, groups, self.asked)
+        return Part(
+            pick(self.inputs, rows),
+            pick(self.targets, rows),
+            self.source,
+            lines,
+            self.notes,
+            groups,
+            self.asked,
+        )
 
     def random_share(self, share: float, seed: int) -> Self:
         """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
-        return self.take(np.sort(np.random.default_rng(seed).permutation(len(self))[: self._size(share)]))
+        return self.take(
+            np.sort(np.random.default_rng(seed).permutation(len(self))[: self._size(share)])
+        )
 
     def last_share(self, share: float) -> Self:
         """So large a share of the rows, at least two: the last ones."""
@@ -94,7 +106,9 @@ def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
     except Mistake as first:
         if kind.history or table.plain is not None:  # rows that follow one another in time, or none
             raise
-        sifted = Sifted(table, lambda chunk: _part(replace(table, stream=lambda rows: iter([chunk])), kind))
+        sifted = Sifted(
+            table, lambda chunk: _part(replace(table, stream=lambda rows: iter([chunk])), kind)
+        )
         try:
             part = _part(replace(table, stream=sifted.chunks), kind)
         except Mistake:  # it is not the rows
@@ -102,8 +116,12 @@ def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
         if not sifted.bad:
             raise
         if not skip_bad and sifted.refused != {Unlabelled}:
-            raise Mistake("{note} Of the {rows:,} rows, {count:,} cannot be read; --skip-bad leaves such rows out.",
-                          note=first.message, rows=sifted.rows, count=sifted.bad) from None  # fmt: skip
+            raise Mistake(
+                "{note} Of the {rows:,} rows, {count:,} cannot be read; --skip-bad leaves such rows out.",
+                note=first.message,
+                rows=sifted.rows,
+                count=sifted.bad,
+            ) from None
         part.notes.append(sifted.note(first))
         return part
 
@@ -118,7 +136,9 @@ def grouped(table: Table, kind) -> Table:
 
 def groups_in(chunk: Chunk, kind) -> list[str] | None:
     """The group of every row; of a single group there is nothing to tell apart."""
-    values = next((chunk.columns[name] for name in getattr(kind, "groups", ()) if name in chunk.columns), ())
+    values = next(
+        (chunk.columns[name] for name in getattr(kind, "groups", ()) if name in chunk.columns), ()
+    )
     groups = ["–" if value is None else str(value).strip() for value in values]
     return groups if len(set(groups)) > 1 else None
 
@@ -134,7 +154,9 @@ class Sifted:
         for chunk in self.table.chunks(size):
             good = chunk
             if not self.takes(chunk):
-                good = rows_of(chunk, [row for row in range(len(chunk)) if self.takes(rows_of(chunk, [row]))])
+                good = rows_of(
+                    chunk, [row for row in range(len(chunk)) if self.takes(rows_of(chunk, [row]))]
+                )
             self.rows, self.bad = self.rows + len(chunk), self.bad + len(chunk) - len(good)
             if len(good):
                 yield good
@@ -150,13 +172,20 @@ class Sifted:
             return False
 
     def note(self, first: Mistake) -> Message:
-        return Message("left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}", count=self.bad,
-                       rows=self.rows, note=first.message)  # fmt: skip
+        return Message(
+            "left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}",
+            count=self.bad,
+            rows=self.rows,
+            note=first.message,
+        )
 
 
 def rows_of(chunk: Chunk, rows: list[int]) -> Chunk:
     rows = np.array(rows, np.int64)
-    columns, beside = ({name: pick(values, rows) for name, values in own.items()} for own in (chunk.columns, chunk.beside))
+    columns, beside = (
+        {name: pick(values, rows) for name, values in own.items()}
+        for own in (chunk.columns, chunk.beside)
+    )
     return Chunk(columns, np.asarray(chunk.lines)[rows], beside, chunk.asked)
 
 
@@ -166,7 +195,12 @@ def _part(table: Table, kind) -> Part:
         return Part(kind.corpus_of(table), None, table.source, ())
     if kind.two_texts:
         table = pairs.checked(table)
-    texts = "text" in table.names and "tokens" not in table.names and kind.texts == "tokens" and not kind.history
+    texts = (
+        "text" in table.names
+        and "tokens" not in table.names
+        and kind.texts == "tokens"
+        and not kind.history
+    )
     held, size, chunks = [], 0, table.chunks(1024)
     for chunk in chunks if texts else ():
         held.append(chunk)
@@ -175,9 +209,17 @@ def _part(table: Table, kind) -> Part:
             return stored_part(table, kind, chain(held, chunks))
     chunk = replace(table, stream=lambda rows: iter(held)).load() if held else table.load()
     if not len(chunk):
-        raise Mistake("{file} has no rows; expected at least one below its header.", file=table.source)
-    return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines,
-                groups=groups_in(chunk, kind), asked=chunk.asked)  # fmt: skip
+        raise Mistake(
+            "{file} has no rows; expected at least one below its header.", file=table.source
+        )
+    return Part(
+        kind.inputs_of(chunk, table.source),
+        kind.targets_of(chunk, table.source),
+        table.source,
+        chunk.lines,
+        groups=groups_in(chunk, kind),
+        asked=chunk.asked,
+    )
 
 
 def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:

@@ -7,7 +7,9 @@ import numpy as np
 from wenmai.data.values import numbered
 
 
-def split(inputs, shares: list[float], seed: int, classes=None, groups: np.ndarray | None = None) -> list[np.ndarray]:
+def split(
+    inputs, shares: list[float], seed: int, classes=None, groups: np.ndarray | None = None
+) -> list[np.ndarray]:
     """Row numbers of the first part (what the shares leave) and of one part for every share.
 
     Equal inputs go to the same part. With `classes`, every class keeps at least one group in the first part. `groups` may
@@ -36,7 +38,10 @@ def split_by_position(count: int, shares: list[float], before: int) -> list[np.n
     sizes = [max(1, round(share * count)) if share else 0 for share in shares]
     ends = np.cumsum([count - sum(sizes), *sizes])
     starts = [0, *(max(0, end - before) for end in ends[:-1])]
-    return [np.arange(start, end) if size else np.arange(0) for start, end, size in zip(starts, ends, [1, *sizes])]
+    return [
+        np.arange(start, end) if size else np.arange(0)
+        for start, end, size in zip(starts, ends, [1, *sizes])
+    ]
 
 
 def groups_of(inputs) -> np.ndarray:
@@ -57,7 +62,9 @@ def groups_of(inputs) -> np.ndarray:
 def keys_of(inputs) -> np.ndarray:
     """A number of 64 bits for every input; equal inputs have equal ones."""
     digests = (hashlib.blake2b(as_bytes(value), digest_size=8).digest() for value in inputs)
-    return np.fromiter((int.from_bytes(digest, "little") for digest in digests), np.uint64, len(inputs))
+    return np.fromiter(
+        (int.from_bytes(digest, "little") for digest in digests), np.uint64, len(inputs)
+    )
 
 
 def as_bytes(value) -> bytes:

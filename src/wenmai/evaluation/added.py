@@ -34,12 +34,20 @@ class Pretrained:
 
     def note(self, name: str) -> Message:
         if self.seconds is None:
-            return Message("{name} was pretrained before this comparison; what that cost is not known", name=name)
-        return Message("{name} was pretrained for {minutes:.2g} minutes before this comparison, which are not among its own",
-                       name=name, minutes=self.seconds / 60)  # fmt: skip
+            return Message(
+                "{name} was pretrained before this comparison; what that cost is not known",
+                name=name,
+            )
+        return Message(
+            "{name} was pretrained for {minutes:.2g} minutes before this comparison, which are not among its own",
+            name=name,
+            minutes=self.seconds / 60,
+        )
 
 
-def parted(added: Sequence[str], task: str, names: Sequence[str]) -> tuple[dict[str, Pretrained], list[str]]:
+def parted(
+    added: Sequence[str], task: str, names: Sequence[str]
+) -> tuple[dict[str, Pretrained], list[str]]:
     """({name: what is started from}, the runs that are measured as they are); no name is one of `names`."""
     starts: dict[str, Pretrained] = {}
     runs = []
@@ -78,12 +86,23 @@ def doubt(data: Dataset, run: str) -> Message | None:
     if fingerprint is not None and fingerprint == data.fingerprint():
         return None
     for part in (data.valid, data.test):
-        if fingerprint == digest_of(*part.pair) or (part.source != data.train.source and source == everywhere(part.source)):
-            raise Mistake("{run} was trained on {file}, whose rows judge this comparison: its score would say nothing.", run=run,
-                          file=part.source)  # fmt: skip
+        if fingerprint == digest_of(*part.pair) or (
+            part.source != data.train.source and source == everywhere(part.source)
+        ):
+            raise Mistake(
+                "{run} was trained on {file}, whose rows judge this comparison: its score would say nothing.",
+                run=run,
+                file=part.source,
+            )
     if source is not None and source == data.source:
-        return Message("{run} was trained on other rows of {data} than are learned from here, most likely on some that judge it: "
-                       "its scores flatter, and it is not recommended; train it with the same --valid, --test and --seed",
-                       run=run, data=data.name)  # fmt: skip
-    return Message("{run} was trained on other data than is learned from here, so that it cannot be told whether it has seen "
-                   "rows that judge it: it is not recommended", run=run)  # fmt: skip
+        return Message(
+            "{run} was trained on other rows of {data} than are learned from here, most likely on some that judge it: "
+            "its scores flatter, and it is not recommended; train it with the same --valid, --test and --seed",
+            run=run,
+            data=data.name,
+        )
+    return Message(
+        "{run} was trained on other data than is learned from here, so that it cannot be told whether it has seen "
+        "rows that judge it: it is not recommended",
+        run=run,
+    )

@@ -45,7 +45,11 @@ class Comparison:
         row = next((row for row in self.rows if row["rung"] == rung and row.get("run")), None)
         if row is None:
             names = ", ".join(row["rung"] for row in self.rows if row.get("run"))
-            raise Mistake("no run of {rung} was kept by this comparison; kept are: {names}.", rung=rung, names=names)
+            raise Mistake(
+                "no run of {rung} was kept by this comparison; kept are: {names}.",
+                rung=rung,
+                names=names,
+            )
         return load(row["run"])
 
     def __repr__(self) -> str:
@@ -55,29 +59,64 @@ class Comparison:
         with console.capture() as captured:
             console.print(leaderboard(self.report, language(), 120))
         lines = [line.rstrip() for line in captured.get().splitlines()]
-        return "\n".join([*lines, *filter(None, (self.reason,)), str(Message("Report: {file}", file=self.path))])
+        return "\n".join(
+            [*lines, *filter(None, (self.reason,)), str(Message("Report: {file}", file=self.path))]
+        )
 
     def _repr_html_(self) -> str:
         lang, shown, chosen = language(), columns(self.report), recommended(self.report)
-        head = "".join(f"<th>{escape(text)}</th>" for text in ("", word("rung", lang), *(c.words.told_in(lang) for c in shown)))
+        head = "".join(
+            f"<th>{escape(text)}</th>"
+            for text in ("", word("rung", lang), *(c.words.told_in(lang) for c in shown))
+        )
         body = []
         for rank, row in enumerate(self.rows, 1):
-            cells = [word("failed", lang)] if row.get("failed") else [column.show(row) for column in shown]
+            cells = (
+                [word("failed", lang)]
+                if row.get("failed")
+                else [column.show(row) for column in shown]
+            )
             name = row["rung"] + " ✓" * (row is chosen)
-            cells = "".join(f"<td>{escape(cell)}</td>" for cell in ("✗" if row.get("failed") else str(rank), name, *cells))
+            cells = "".join(
+                f"<td>{escape(cell)}</td>"
+                for cell in ("✗" if row.get("failed") else str(rank), name, *cells)
+            )
             style = ' style="font-weight:bold"' if row is chosen else ""
             body.append(f"<tr{style}>{cells}</tr>")
-        rows, link = "".join(body), f'<a href="{escape(str(self.path))}">{escape(str(self.path))}</a>'
-        return (f'<div class="wenmai"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-                f"<p>{escape(self.reason)}</p><p>{link}</p></div>")  # fmt: skip
+        rows, link = (
+            "".join(body),
+            f'<a href="{escape(str(self.path))}">{escape(str(self.path))}</a>',
+        )
+        return (
+            f'<div class="wenmai"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+            f"<p>{escape(self.reason)}</p><p>{link}</p></div>"
+        )
 
 
-def compare(data: str | Path | Mapping[str, Sequence], *, minutes: float = 5.0, rungs: Sequence[str] | None = None,
-            task: str | None = None, columns: Mapping[str, str] | None = None, valid: str | float = 0.1, test: str | float = 0.1,
-            target: str | None = None, unseen: bool = False, delimiter: str | None = None, skip_bad: bool = False,
-            metric: str | None = None, options: Mapping | None = None, seed: int = 0, seeds: int = 1, device: str = "auto",
-            with_runs: Sequence[str | Path] = (), runs: str | Path = "runs", out: str | Path | None = None,
-            replace: bool = False, progress: bool = False) -> Comparison:  # fmt: skip
+def compare(
+    data: str | Path | Mapping[str, Sequence],
+    *,
+    minutes: float = 5.0,
+    rungs: Sequence[str] | None = None,
+    task: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    valid: str | float = 0.1,
+    test: str | float = 0.1,
+    target: str | None = None,
+    unseen: bool = False,
+    delimiter: str | None = None,
+    skip_bad: bool = False,
+    metric: str | None = None,
+    options: Mapping | None = None,
+    seed: int = 0,
+    seeds: int = 1,
+    device: str = "auto",
+    with_runs: Sequence[str | Path] = (),
+    runs: str | Path = "runs",
+    out: str | Path | None = None,
+    replace: bool = False,
+    progress: bool = False,
+) -> Comparison:
     """Trains every rung that suits the data under one budget, and returns the leaderboard, as `wenmai compare` does.
 
     data : a file, a folder or a built-in set by its name; or columns: {"text": texts, "label": labels}, or a table of pandas
@@ -96,34 +135,69 @@ def compare(data: str | Path | Mapping[str, Sequence], *, minutes: float = 5.0, 
     """
     source = data if isinstance(data, (str, Path)) else in_memory(data, columns)
     source, columns = (str(source), columns) if not isinstance(source, Table) else (source, None)
-    dataset = open_dataset(source, TASKS, task, dict(columns) if columns else None, str(valid), str(test), seed, unseen,
-                           dict(options or {}), target, delimiter, skip_bad, columns_of(with_runs))  # fmt: skip
+    dataset = open_dataset(
+        source,
+        TASKS,
+        task,
+        dict(columns) if columns else None,
+        str(valid),
+        str(test),
+        seed,
+        unseen,
+        dict(options or {}),
+        target,
+        delimiter,
+        skip_bad,
+        columns_of(with_runs),
+    )
     dataset.check()
-    steps = steps_of(dataset, minutes, list(rungs) if rungs else None, seed, seeds, device, tuple(map(str, with_runs)),
-                     dict(options or {}), Path(runs), replace=replace, metric=metric)  # fmt: skip
+    steps = steps_of(
+        dataset,
+        minutes,
+        list(rungs) if rungs else None,
+        seed,
+        seeds,
+        device,
+        tuple(map(str, with_runs)),
+        dict(options or {}),
+        Path(runs),
+        replace=replace,
+        metric=metric,
+    )
     folder = Path(out) if out else Path("reports") / dataset.name.replace(":", "-")
     reporting.check_place(folder)
     with bars(quiet=not progress) as draw:
         report = draw.through(steps)
-    return Comparison(report, next(path for path in reporting.write(report, folder) if path.name == "report.html"))
+    return Comparison(
+        report, next(path for path in reporting.write(report, folder) if path.name == "report.html")
+    )
 
 
 def in_memory(data, columns: Mapping[str, str] | None) -> Table:
     """Columns by their names, as a table of a file has them."""
     if not isinstance(data, Mapping) and not hasattr(data, "columns"):
-        raise Mistake('found {type}, expected a file, a built-in set, or columns such as {{"text": texts, "label": labels}}.',
-                      type=type(data).__name__)  # fmt: skip
+        raise Mistake(
+            'found {type}, expected a file, a built-in set, or columns such as {{"text": texts, "label": labels}}.',
+            type=type(data).__name__,
+        )
     names = {str(name): name for name in (data if isinstance(data, Mapping) else data.columns)}
     chosen = columns or {name: name for name in names}
     for word_, name in chosen.items():
         if name not in names:
-            raise Mistake('the data has no column "{name}"; its columns are {names}. Say which of them is the {word}.', name=name,
-                          names=", ".join(names), word=word_)  # fmt: skip
+            raise Mistake(
+                'the data has no column "{name}"; its columns are {names}. Say which of them is the {word}.',
+                name=name,
+                names=", ".join(names),
+                word=word_,
+            )
     held = {word_: listed(data[names[name]]) for word_, name in chosen.items()}
     lengths = {name: len(values) for name, values in held.items()}
     if len(set(lengths.values())) > 1:
         each = ", ".join(f"{name} {count}" for name, count in lengths.items())
-        raise Mistake("the columns are of different lengths ({lengths}); expected a value in each for every row.", lengths=each)
+        raise Mistake(
+            "the columns are of different lengths ({lengths}); expected a value in each for every row.",
+            lengths=each,
+        )
     chunk = Chunk(held, range(1, 1 + next(iter(lengths.values()), 0)))
     name = f"data:{digest_of(*held.values())[:8]}"  # other rows are other data
     return Table(name, list(held), [], lambda rows: iter([chunk]))

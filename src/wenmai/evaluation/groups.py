@@ -23,15 +23,24 @@ def evaluate(estimator, part: Part, **how) -> tuple[Scores, dict[str, dict]]:
     if not part.groups:
         return estimator.evaluate(*part.pair, part.where, **how), {}
     each = {name: part.take(rows) for name, rows in rows_of(part.groups).items()}
-    scores = {name: estimator.evaluate(*some.pair, some.where, **how) for name, some in each.items()}
+    scores = {
+        name: estimator.evaluate(*some.pair, some.where, **how) for name, some in each.items()
+    }
     sizes = [len(some) for some in each.values()]
     metrics = estimator.task_.metrics
-    whole = {metric: float(np.average([one[metric] for one in scores.values()], weights=sizes)) for metric in metrics}
+    whole = {
+        metric: float(np.average([one[metric] for one in scores.values()], weights=sizes))
+        for metric in metrics
+    }
     notes = dict.fromkeys(note for one in scores.values() for note in one.notes)
-    return Scores(whole, list(notes)), {name: {"rows": len(each[name]), **one} for name, one in scores.items()}
+    return Scores(whole, list(notes)), {
+        name: {"rows": len(each[name]), **one} for name, one in scores.items()
+    }
 
 
-def group_scores(seeds: list[np.ndarray], groups: list[str] | None, metric: str) -> list[dict] | None:
+def group_scores(
+    seeds: list[np.ndarray], groups: list[str] | None, metric: str
+) -> list[dict] | None:
     """The metric of every group, from what each row adds to it (N, K), seed by seed; its mean over them."""
     if not groups or any(len(groups) != len(terms) for terms in seeds):
         return None
@@ -40,4 +49,7 @@ def group_scores(seeds: list[np.ndarray], groups: list[str] | None, metric: str)
     def score(rows: np.ndarray) -> float:
         return float(np.mean([how.shown(how.formula(terms[rows].sum(0))) for terms in seeds]))
 
-    return [{"group": name, "rows": len(rows), "score": score(rows)} for name, rows in rows_of(groups).items()]
+    return [
+        {"group": name, "rows": len(rows), "score": score(rows)}
+        for name, rows in rows_of(groups).items()
+    ]

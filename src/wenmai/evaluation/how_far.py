@@ -18,8 +18,14 @@ def state_of(estimator: Estimator, network: bool) -> str:
     the best score, by a tenth (short), by a hundredth (rising). Where it had all of its epochs, or stopped by itself, the last
     quarter counts; a rung that counts or solves has no more to learn."""
     progress, sign = estimator.progress_, 1 if estimator.task_.higher_is_better else -1
-    scores, last = [sign * point.score for point in progress if point.score is not None], progress[-1]
-    if network and (len(scores) < 2 or (last.step < UPDATES and last.epoch < min(EPOCHS, enough_epochs(estimator)))):
+    scores, last = (
+        [sign * point.score for point in progress if point.score is not None],
+        progress[-1],
+    )
+    if network and (
+        len(scores) < 2
+        or (last.step < UPDATES and last.epoch < min(EPOCHS, enough_epochs(estimator)))
+    ):
         return "short"
     if len(scores) < 2:
         return "converged"
@@ -36,7 +42,9 @@ def has_more(estimator: Estimator) -> bool:
 
 def enough_epochs(estimator: Estimator) -> float:
     """All that it was to have, but for what is lost in counting."""
-    return 0.99 * float(estimator.options.get("epochs") or tuned_epochs(estimator) or MOST_EPOCHS)  # a command line gives text
+    return 0.99 * float(
+        estimator.options.get("epochs") or tuned_epochs(estimator) or MOST_EPOCHS
+    )  # a command line gives text
 
 
 def tuned_epochs(estimator: Estimator) -> float | None:
@@ -52,13 +60,23 @@ def weigh(rows: list[dict], baseline: dict | None, metric: str, sign: int) -> No
     """What the rungs say of one another, on the valid rows. One that has epochs left and knows no more than the baseline, where
     others know more, has not begun to learn: its flat curve is no end. And what had a short time and is ahead of all that
     had enough has shown that already: it is judged by what it has reached."""
-    reached = {row["rung"]: sign * row["scores"]["valid"][metric] for row in rows if not row["failed"]}
+    reached = {
+        row["rung"]: sign * row["scores"]["valid"][metric] for row in rows if not row["failed"]
+    }
     least = sign * baseline["scores"]["valid"][metric] if baseline else -inf
     if max(reached.values(), default=-inf) > least:
         for row in rows:
-            if row.get("has_more") and not row["failed"] and row["state"] == "converged" and reached[row["rung"]] <= least:
+            if (
+                row.get("has_more")
+                and not row["failed"]
+                and row["state"] == "converged"
+                and reached[row["rung"]] <= least
+            ):
                 row["state"] = "short"
-    enough = max((reached[row["rung"]] for row in rows if not row["failed"] and not is_short(row)), default=least)
+    enough = max(
+        (reached[row["rung"]] for row in rows if not row["failed"] and not is_short(row)),
+        default=least,
+    )
     for row in rows:
         if is_short(row) and not row["failed"] and reached[row["rung"]] > enough:
             row["state"] = "rising"
@@ -66,10 +84,24 @@ def weigh(rows: list[dict], baseline: dict | None, metric: str, sign: int) -> No
 
 def undecided(rows: list[dict], minutes: float, kept: Unfinished | None) -> list[Message]:
     """What more time would settle, and the command for it, in sentences."""
-    short, rising = ([row["rung"] for row in rows if row.get("state") == state] for state in ("short", "rising"))
-    sentences = [Message("Too short to tell, and not judged: {choices}.", choices=Listed(short))] if short else []
-    sentences += [Message("Still rising when the budget ended: {choices}.", choices=Listed(rising))] if rising else []
+    short, rising = (
+        [row["rung"] for row in rows if row.get("state") == state] for state in ("short", "rising")
+    )
+    sentences = (
+        [Message("Too short to tell, and not judged: {choices}.", choices=Listed(short))]
+        if short
+        else []
+    )
+    sentences += (
+        [Message("Still rising when the budget ended: {choices}.", choices=Listed(rising))]
+        if rising
+        else []
+    )
     more = max(1, ceil(MORE * minutes * (len(short) + len(rising)) / len(rows)))
     if sentences and kept:
-        sentences.append(Message("More time for these alone settles it: {command}", command=kept.with_minutes(more)))
+        sentences.append(
+            Message(
+                "More time for these alone settles it: {command}", command=kept.with_minutes(more)
+            )
+        )
     return sentences

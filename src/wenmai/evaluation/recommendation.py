@@ -33,26 +33,50 @@ def recommend(rows: list[dict], valid: Mapping[str, Drawn], metric: str, count: 
     names = confidence_set({row["rung"]: valid[row["rung"]] for row in able}, how, count)
     level = [row for row in able if row["rung"] in names]
     choice, why = simplest(level)
-    reason = Message("{rung} ({metric} {score:.3f} on the test rows, {size})", rung=choice["rung"], metric=metric_words(metric),
-                     score=choice["scores"]["test"][metric], size=size_of(choice["bytes"]))  # fmt: skip
+    reason = Message(
+        "{rung} ({metric} {score:.3f} on the test rows, {size})",
+        rung=choice["rung"],
+        metric=metric_words(metric),
+        score=choice["scores"]["test"][metric],
+        size=size_of(choice["bytes"]),
+    )
     if len(able) == 1:
         reason = Message("{reason} is the only one that finished", reason=reason)
     elif len(level) == 1:
-        reason = Message("{reason} is the best on the valid rows, beyond chance (95%)", reason=reason)
+        reason = Message(
+            "{reason} is the best on the valid rows, beyond chance (95%)", reason=reason
+        )
     else:
-        reason = Message("{reason} is {why} of the {count} rungs that may be the best, as far as the valid rows tell (95%)",
-                         reason=reason, why=why, count=len(level))  # fmt: skip
+        reason = Message(
+            "{reason} is {why} of the {count} rungs that may be the best, as far as the valid rows tell (95%)",
+            reason=reason,
+            why=why,
+            count=len(level),
+        )
         best = max(level, key=lambda row: how.sign * valid[row["rung"]].score)
         if how.sign * (valid[best["rung"]].score - valid[choice["rung"]].score) > 0:
             low, high = worse_by(valid[best["rung"]], valid[choice["rung"]], metric)
-            reason = Message("{reason}; there {leader} is ahead of it by {low} to {high} (95%, of these two alone)",
-                             reason=reason, leader=best["rung"], low=low, high=high)  # fmt: skip
+            reason = Message(
+                "{reason}; there {leader} is ahead of it by {low} to {high} (95%, of these two alone)",
+                reason=reason,
+                leader=best["rung"],
+                low=low,
+                high=high,
+            )
     if len(level) < len(able):
-        reason = plural("{reason}; {count} other is worse beyond chance", "{reason}; {count} others are worse beyond chance",
-                        count=len(able) - len(level), reason=reason)  # fmt: skip
+        reason = plural(
+            "{reason}; {count} other is worse beyond chance",
+            "{reason}; {count} others are worse beyond chance",
+            count=len(able) - len(level),
+            reason=reason,
+        )
     reason = Message("{reason}.", reason=reason)
-    return {"rung": choice["rung"], "level": [row["rung"] for row in level], "reason": reason.english,
-            "reason_zh": reason.chinese}  # fmt: skip
+    return {
+        "rung": choice["rung"],
+        "level": [row["rung"] for row in level],
+        "reason": reason.english,
+        "reason_zh": reason.chinese,
+    }
 
 
 def simplest(level: list[dict]) -> tuple[dict, Message]:
@@ -62,12 +86,16 @@ def simplest(level: list[dict]) -> tuple[dict, Message]:
     small = [row for row in level if float(f"{row['bytes']:.2g}") == least]
     if len(small) == 1:
         return small[0], Message("the smallest")
-    quickest = min(row["latency_ms"]["p50"] for row in small)  # of one prediction, which a busy machine changes least
+    quickest = min(
+        row["latency_ms"]["p50"] for row in small
+    )  # of one prediction, which a busy machine changes least
     fast = [row for row in small if row["latency_ms"]["p50"] <= 2 * quickest]
     if len(fast) == 1:
         return fast[0], Message("the fastest of the smallest")
     order = list(RUNGS)
-    return min(fast, key=lambda row: order.index(row["ladder"])), Message("the simplest of the smallest")
+    return min(fast, key=lambda row: order.index(row["ladder"])), Message(
+        "the simplest of the smallest"
+    )
 
 
 def worse_by(best: Drawn, other: Drawn, metric: str) -> tuple[str, str]:
@@ -86,8 +114,12 @@ def confidence_set(rungs: Mapping[str, Drawn], metric: Metric, rows: int) -> lis
     if len(names) < 2 or not np.isfinite([rungs[name].score for name in names]).all():
         return names
     scores = metric.sign * np.array([rungs[name].score for name in names])  # (R,)
-    noise = metric.sign * np.stack([rungs[name].noisy(at) for at, name in enumerate(names)], 1)  # (samples, R)
-    noise = (noise - noise.mean(0)) * np.sqrt(rows / max(1, rows - 1))  # as a sample's own deviation is a little too small
+    noise = metric.sign * np.stack(
+        [rungs[name].noisy(at) for at, name in enumerate(names)], 1
+    )  # (samples, R)
+    noise = (noise - noise.mean(0)) * np.sqrt(
+        rows / max(1, rows - 1)
+    )  # as a sample's own deviation is a little too small
     kept = np.arange(len(names))
     while len(kept) > 1:
         behind = scores[kept].mean() - scores[kept]

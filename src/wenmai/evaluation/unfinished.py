@@ -38,8 +38,12 @@ class Unfinished:
 
     def begin(self, arguments: dict, replace: bool) -> None:
         if (self.folder / "start").is_dir() and not replace:
-            raise Mistake("{folder} holds a comparison that was not finished: go on with {command}, start anew with --replace, "
-                          "or choose another --out.", folder=self.report, command=self.command)  # fmt: skip
+            raise Mistake(
+                "{folder} holds a comparison that was not finished: go on with {command}, start anew with --replace, "
+                "or choose another --out.",
+                folder=self.report,
+                command=self.command,
+            )
         self.check_place()
         self.begun = True
         self.remove()
@@ -49,14 +53,24 @@ class Unfinished:
     def check_place(self) -> None:
         """Only what is known to be ours is ever removed."""
         for place in (self.folder, self.decided):
-            inside = sorted(place.iterdir()) if place.is_dir() and not place.is_symlink() else [place] * os.path.lexists(place)
+            inside = (
+                sorted(place.iterdir())
+                if place.is_dir() and not place.is_symlink()
+                else [place] * os.path.lexists(place)
+            )
             for path in inside:
                 if not folders.holds_named(path) and not folders.is_half_written(path):
-                    raise Mistake("{folder} holds {name}, which no comparison wrote, and it is left as it is; choose another "
-                                  "--out.", folder=self.report, name=str(path.relative_to(self.report)))  # fmt: skip
+                    raise Mistake(
+                        "{folder} holds {name}, which no comparison wrote, and it is left as it is; choose another "
+                        "--out.",
+                        folder=self.report,
+                        name=str(path.relative_to(self.report)),
+                    )
 
     def rewrite(self, arguments: dict) -> None:
-        folders.write(self.folder / "start", lambda part: write_json(part / "arguments.json", arguments))
+        folders.write(
+            self.folder / "start", lambda part: write_json(part / "arguments.json", arguments)
+        )
 
     @property
     def command(self) -> str:
@@ -73,7 +87,9 @@ class Unfinished:
 
     def finish(self, report: dict) -> None:
         """The report is written. What is decided is kept, where something is not."""
-        open_still = {row["rung"] for row in report["rungs"] if row.get("state") in UNDECIDED or row["failed"]}
+        open_still = {
+            row["rung"] for row in report["rungs"] if row.get("state") in UNDECIDED or row["failed"]
+        }
         for name in open_still:
             shutil.rmtree(self.folder / name, ignore_errors=True)
         shutil.rmtree(self.decided, ignore_errors=True)
@@ -88,7 +104,8 @@ class Unfinished:
     def arguments(self, names: tuple[str, ...]) -> dict:
         if not (self.folder / "start").is_dir():
             raise Mistake(
-                "{folder} holds no comparison that was stopped; start one with wenmai compare DATA.", folder=self.report
+                "{folder} holds no comparison that was stopped; start one with wenmai compare DATA.",
+                folder=self.report,
             )
         folders.check(self.folder / "start", "arguments.json")
         with understood(self.folder / "start" / "arguments.json") as path:
@@ -97,10 +114,16 @@ class Unfinished:
 
     def keep(self, name: str, done: Done) -> None:
         notes = [[told_in(note, "en"), told_in(note, "zh")] for note in done.row.get("notes", [])]
-        terms = {f"{part}.{seed}": array for part, each in done.terms.items() for seed, array in enumerate(each)}
+        terms = {
+            f"{part}.{seed}": array
+            for part, each in done.terms.items()
+            for seed, array in enumerate(each)
+        }
 
         def fill(part: Path) -> None:
-            write_json(part / "row.json", {"row": done.row | {"notes": notes}, "seconds": done.seconds})
+            write_json(
+                part / "row.json", {"row": done.row | {"notes": notes}, "seconds": done.seconds}
+            )
             write_arrays(part / "terms.safetensors", terms)
 
         with suppress(folders.Unwritable):  # then it is shown, and trained again on resuming
@@ -115,11 +138,16 @@ class Unfinished:
             folder = self.folder / name
             with suppress(Mistake, OSError), understood(folder / "row.json") as path:
                 folders.check(folder, "row.json", "terms.safetensors")
-                known, arrays = json.loads(path.read_text(encoding="utf-8")), load_file(folder / "terms.safetensors")
+                known, arrays = (
+                    json.loads(path.read_text(encoding="utf-8")),
+                    load_file(folder / "terms.safetensors"),
+                )
                 row = take.value(known, "row")
                 row["notes"] = [SavedMessage.of(*both) for both in take.items(row, "notes")]
                 each = range(len(arrays) // 2)
-                terms = {part: [arrays[f"{part}.{seed}"] for seed in each] for part in ("valid", "test")}
+                terms = {
+                    part: [arrays[f"{part}.{seed}"] for seed in each] for part in ("valid", "test")
+                }
                 kept[name] = Done(row, terms, float(known["seconds"]))
         return kept
 

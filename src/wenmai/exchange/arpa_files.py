@@ -29,19 +29,31 @@ def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageMod
     """A language model from the file of another tool, which cuts texts into words between spaces, or into characters."""
     path = find(source)
     if layout not in LAYOUTS:
-        raise Mistake("--layout {layout}: expected one of {choices}.", layout=layout, choices=Listed(LAYOUTS))
+        raise Mistake(
+            "--layout {layout}: expected one of {choices}.", layout=layout, choices=Listed(LAYOUTS)
+        )
     if path.is_dir() or not bare_name(path).endswith((".arpa", ".lm", ".txt")):
-        raise Mistake("{file} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt, "
-                      "or a folder with a config.json.", file=source)  # fmt: skip
+        raise Mistake(
+            "{file} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt, "
+            "or a folder with a config.json.",
+            file=source,
+        )
     if tokenizer not in TOKENIZERS:
-        raise Mistake("--tokenizer {tokenizer}: expected one of {choices}.", tokenizer=tokenizer, choices=Listed(TOKENIZERS))
+        raise Mistake(
+            "--tokenizer {tokenizer}: expected one of {choices}.",
+            tokenizer=tokenizer,
+            choices=Listed(TOKENIZERS),
+        )
     words, levels, smoothed = arpa.read(path)
     own = words[len(SPECIAL) :]
     if tokenizer == "characters":
         tokens = [read_back(word) for word in own]
         if long := next((token for token in tokens if len(token) != 1), None):
-            raise Mistake("{file}: found the word {word!r}, expected single characters; leave out --tokenizer characters.",
-                          file=source, word=short(long))  # fmt: skip
+            raise Mistake(
+                "{file}: found the word {word!r}, expected single characters; leave out --tokenizer characters.",
+                file=source,
+                word=short(long),
+            )
         lines = Lines(Characters([*tokenizers.SPECIAL, *tokens], lowercase=False))
     else:
         lines = Lines(None, Vocabulary.of(own))
@@ -49,16 +61,23 @@ def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageMod
     build = Build.of("ngram", task.name, options)
     model = build.model(task, lines)
     model.grams = LAYOUTS[layout].of(levels, smoothed)
-    return LanguageModel.assembled(task, lines, model, build=build, options=options, notes=smoothed.notes)
+    return LanguageModel.assembled(
+        task, lines, model, build=build, options=options, notes=smoothed.notes
+    )
 
 
 def exported(estimator: Estimator, form: str, out: Path) -> str:
     """Writes the file; returns what is worth saying of it."""
     if form not in FORMATS:
-        raise Mistake("--format {format}: expected one of {choices}.", format=form, choices=Listed(FORMATS))
+        raise Mistake(
+            "--format {format}: expected one of {choices}.", format=form, choices=Listed(FORMATS)
+        )
     if not isinstance(getattr(estimator, "model_", None), NGram):
-        raise Mistake("an ARPA file holds an n-gram language model, and this run is the rung {rung} for {task}.",
-                      rung=estimator.rung, task=estimator.task_name)  # fmt: skip
+        raise Mistake(
+            "an ARPA file holds an n-gram language model, and this run is the rung {rung} for {task}.",
+            rung=estimator.rung,
+            task=estimator.task_name,
+        )
     lines = estimator.inputs_
     levels, smoothed = estimator.model_.grams.levels()
     with packed(out) as stream, io.TextIOWrapper(stream, "utf-8", newline="\n") as text:
@@ -66,8 +85,14 @@ def exported(estimator: Estimator, form: str, out: Path) -> str:
     if lines.name == "spaces" and not lines.lowercase:
         return ""
     if lines.name == "characters":
-        return Message("its words are characters, the space ▁; wenmai import reads them with --tokenizer characters")
+        return Message(
+            "its words are characters, the space ▁; wenmai import reads them with --tokenizer characters"
+        )
     if lines.name == "spaces":
-        return Message("its words are in lower case: write a text so before you ask another tool about it")
-    return Message("its words are tokens of {pieces}: cut a text so before you ask another tool about it",
-                   pieces=PIECES.get(lines.name, lines.name))  # fmt: skip
+        return Message(
+            "its words are in lower case: write a text so before you ask another tool about it"
+        )
+    return Message(
+        "its words are tokens of {pieces}: cut a text so before you ask another tool about it",
+        pieces=PIECES.get(lines.name, lines.name),
+    )

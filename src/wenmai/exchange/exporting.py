@@ -31,28 +31,46 @@ from wenmai.tasks.tag import Tag
 from wenmai.training import folders
 
 SUITED = {"gpt": "bpe", "bert": "wordpiece"}  # the tokenizer of a rung that is to be written
-KIN = {"tanh": "bert", "relu": "distilbert", "gelu": "electra"}  # by what the layer before an answer for a text ends with
+KIN = {
+    "tanh": "bert",
+    "relu": "distilbert",
+    "gelu": "electra",
+}  # by what the layer before an answer for a text ends with
 
 
 def exported(estimator: Estimator, out: Path) -> None:
     """A folder that `transformers` loads; it stands there whole or not at all."""
-    tokenizer, kind = getattr(estimator.inputs_, "tokenizer", None), (estimator.rung, type(estimator.task_))
+    tokenizer, kind = (
+        getattr(estimator.inputs_, "tokenizer", None),
+        (estimator.rung, type(estimator.task_)),
+    )
     if kind not in WRITTEN:
-        raise Mistake("a folder for transformers can hold a gpt that goes on with a text, or a bert that answers, tags or was "
-                      "pretrained, and this run is the rung {rung} for {task}.", rung=estimator.rung,
-                      task=estimator.task_name)  # fmt: skip
+        raise Mistake(
+            "a folder for transformers can hold a gpt that goes on with a text, or a bert that answers, tags or was "
+            "pretrained, and this run is the rung {rung} for {task}.",
+            rung=estimator.rung,
+            task=estimator.task_name,
+        )
     if estimator.build_.options.get("positions", "learned") != "learned":
-        raise Mistake("GPT-2 has learned positions, and this run has positions={positions}; train with --set positions=learned.",
-                      positions=estimator.build_.options["positions"])  # fmt: skip
+        raise Mistake(
+            "GPT-2 has learned positions, and this run has positions={positions}; train with --set positions=learned.",
+            positions=estimator.build_.options["positions"],
+        )
     if not isinstance(tokenizer, Subwords):
-        raise Mistake("transformers reads tokenizers of subwords, and this run has tokenizer={tokenizer}; train with --set "
-                      "tokenizer={other}.", tokenizer=getattr(tokenizer, "kind", "spaces"),
-                      other=SUITED[estimator.rung])  # fmt: skip
+        raise Mistake(
+            "transformers reads tokenizers of subwords, and this run has tokenizer={tokenizer}; train with --set "
+            "tokenizer={other}.",
+            tokenizer=getattr(tokenizer, "kind", "spaces"),
+            other=SUITED[estimator.rung],
+        )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Mistake("{folder} is there already; choose another place with --out.", folder=out)
     end, more = WRITTEN[kind](estimator)
     about = gpt2_files if estimator.rung == "gpt" else bert_files
-    folders.write(out, lambda folder: fill(folder, estimator, tokenizer, end, more, *about(estimator, tokenizer)))
+    folders.write(
+        out,
+        lambda folder: fill(folder, estimator, tokenizer, end, more, *about(estimator, tokenizer)),
+    )
     (out / folders.MANIFEST).unlink()  # no run of ours
 
 
@@ -64,49 +82,116 @@ def gpt2_files(estimator: Estimator, tokenizer: Subwords) -> tuple[str, dict, di
     """(family, config, what generation needs to know, what the tokenizer has)"""
     options, special = estimator.build_.options, tokenizer.special
     end, width = tokenizer.engine.get_vocab().get(END_OF_TEXT, special.end), options["width"]
-    config = {"n_embd": width, "n_positions": options["context"], "n_layer": options["layers"], "n_head": options["heads"],
-              "n_inner": options["feed_forward"] or 4 * width, "activation_function": theirs_of(options["activation"]),
-              "layer_norm_epsilon": 1e-5, "resid_pdrop": options["dropout"], "embd_pdrop": options["dropout"], "attn_pdrop": 0.0,
-              "bos_token_id": end, "eos_token_id": end, "tie_word_embeddings": options["tie"]}  # fmt: skip
+    config = {
+        "n_embd": width,
+        "n_positions": options["context"],
+        "n_layer": options["layers"],
+        "n_head": options["heads"],
+        "n_inner": options["feed_forward"] or 4 * width,
+        "activation_function": theirs_of(options["activation"]),
+        "layer_norm_epsilon": 1e-5,
+        "resid_pdrop": options["dropout"],
+        "embd_pdrop": options["dropout"],
+        "attn_pdrop": 0.0,
+        "bos_token_id": end,
+        "eos_token_id": end,
+        "tie_word_embeddings": options["tie"],
+    }
     silent = sorted(special.unwritten)
-    generation = {"bos_token_id": end, "eos_token_id": end} | ({"suppress_tokens": silent} if silent else {})
+    generation = {"bos_token_id": end, "eos_token_id": end} | (
+        {"suppress_tokens": silent} if silent else {}
+    )
     ends = {"eos_token": tokenizer.tokens[end], "bos_token": tokenizer.tokens[end]}
     return "gpt2", config, generation, ends | {"model_max_length": options["context"]}
 
 
 def bert_files(estimator: Estimator, tokenizer: Subwords) -> tuple[str, dict, dict, dict]:
-    options, special, inputs, kind = estimator.build_.options, tokenizer.special, estimator.inputs_, kin_of(estimator)
+    options, special, inputs, kind = (
+        estimator.build_.options,
+        tokenizer.special,
+        estimator.inputs_,
+        kin_of(estimator),
+    )
     width, layers, heads = options["width"], options["layers"], options["heads"]
-    feed_forward, activation = options["feed_forward"] or 4 * width, theirs_of(options["activation"])
+    feed_forward, activation = (
+        options["feed_forward"] or 4 * width,
+        theirs_of(options["activation"]),
+    )
     if kind == "distilbert":
-        config = {"dim": width, "n_layers": layers, "n_heads": heads, "hidden_dim": feed_forward, "activation": activation,
-                  "dropout": options["dropout"], "attention_dropout": 0.0}  # fmt: skip
+        config = {
+            "dim": width,
+            "n_layers": layers,
+            "n_heads": heads,
+            "hidden_dim": feed_forward,
+            "activation": activation,
+            "dropout": options["dropout"],
+            "attention_dropout": 0.0,
+        }
     else:
-        config = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads,
-                  "intermediate_size": feed_forward, "hidden_act": activation, "type_vocab_size": options["segments"] or 2,
-                  "hidden_dropout_prob": options["dropout"], "attention_probs_dropout_prob": 0.0,
-                  "layer_norm_eps": options["epsilon"]}  # fmt: skip
+        config = {
+            "hidden_size": width,
+            "num_hidden_layers": layers,
+            "num_attention_heads": heads,
+            "intermediate_size": feed_forward,
+            "hidden_act": activation,
+            "type_vocab_size": options["segments"] or 2,
+            "hidden_dropout_prob": options["dropout"],
+            "attention_probs_dropout_prob": 0.0,
+            "layer_norm_eps": options["epsilon"],
+        }
         config |= {"embedding_size": options["embed"] or width} if kind == "electra" else {}
     config |= {"max_position_embeddings": inputs.longest, "pad_token_id": special.pad}
-    names = {"pad_token": special.pad, "unk_token": special.unknown, "cls_token": special.begin, "sep_token": special.separator,
-             "mask_token": special.mask}  # fmt: skip
+    names = {
+        "pad_token": special.pad,
+        "unk_token": special.unknown,
+        "cls_token": special.begin,
+        "sep_token": special.separator,
+        "mask_token": special.mask,
+    }
     known = {name: tokenizer.tokens[number] for name, number in names.items() if number is not None}
     # else nothing there says which text of a pair a token stands in
-    input_names = ["input_ids", *(["token_type_ids"] if kind != "distilbert" else []), "attention_mask"]
-    return kind, config, {}, known | {"model_max_length": inputs.longest, "model_input_names": input_names}
+    input_names = [
+        "input_ids",
+        *(["token_type_ids"] if kind != "distilbert" else []),
+        "attention_mask",
+    ]
+    return (
+        kind,
+        config,
+        {},
+        known | {"model_max_length": inputs.longest, "model_input_names": input_names},
+    )
 
 
 def kin_of(estimator: Estimator) -> str:
     """The family whose networks have this form."""
-    options, model, pretrained = estimator.build_.options, estimator.model_, isinstance(estimator.task_, Pretrain)
+    options, model, pretrained = (
+        estimator.build_.options,
+        estimator.model_,
+        isinstance(estimator.task_, Pretrain),
+    )
     dense = getattr(getattr(model.head, "dense", None), "layer", None)
-    kind = KIN.get(options["dense"]) if dense is not None else "electra" if options["embed"] else "bert"
+    kind = (
+        KIN.get(options["dense"])
+        if dense is not None
+        else "electra"
+        if options["embed"]
+        else "bert"
+    )
     plain = not options["embed"]
-    fits = {"bert": plain, "distilbert": plain and not (pretrained or options["segments"]) and options["epsilon"] == 1e-12,
-            "electra": not pretrained or (options["activation"] == "gelu" and not model.head.next_sentence)}  # fmt: skip
+    fits = {
+        "bert": plain,
+        "distilbert": plain
+        and not (pretrained or options["segments"])
+        and options["epsilon"] == 1e-12,
+        "electra": not pretrained
+        or (options["activation"] == "gelu" and not model.head.next_sentence),
+    }
     if model.spelling is not None or not fits.get(kind):
-        raise Mistake("transformers has no network of this form: BERT has dense=tanh and no embed; DistilBERT dense=relu, "
-                      "segments=0 and no embed; ELECTRA dense=gelu, and no next_sentence; none has characters.")  # fmt: skip
+        raise Mistake(
+            "transformers has no network of this form: BERT has dense=tanh and no embed; DistilBERT dense=relu, "
+            "segments=0 and no embed; ELECTRA dense=gelu, and no next_sentence; none has characters."
+        )
     return kind
 
 
@@ -119,7 +204,11 @@ def next_token(estimator: Estimator) -> tuple[str, dict]:
 
 def labelled(names: list[str]) -> dict:
     labels = dict(enumerate(map(str, names)))
-    return {"id2label": labels, "label2id": {label: number for number, label in labels.items()}, "num_labels": len(labels)}
+    return {
+        "id2label": labels,
+        "label2id": {label: number for number, label in labels.items()},
+        "num_labels": len(labels),
+    }
 
 
 def classes(estimator: Estimator) -> tuple[str, dict]:
@@ -131,19 +220,25 @@ def classes(estimator: Estimator) -> tuple[str, dict]:
 def numbers(estimator: Estimator) -> tuple[str, dict]:
     check_pooled(estimator)
     columns = estimator.model_.head.width
-    return "ForSequenceClassification", labelled([f"LABEL_{n}" for n in range(columns)]) | {"problem_type": "regression"}
+    return "ForSequenceClassification", labelled([f"LABEL_{n}" for n in range(columns)]) | {
+        "problem_type": "regression"
+    }
 
 
 def check_pooled(estimator: Estimator) -> None:
     head = estimator.model_.head
     if head.per_step or head.pooling != "first" or head.dense.layer is None:
-        raise Mistake("BERT answers for a text from [CLS]: only a run with pooling=first and dense=tanh is written so.")
+        raise Mistake(
+            "BERT answers for a text from [CLS]: only a run with pooling=first and dense=tanh is written so."
+        )
 
 
 def tags(estimator: Estimator) -> tuple[str, dict]:
     if estimator.model_.transitions() is not None:
-        raise Mistake("BertForTokenClassification has no CRF, and this run weighs whole rows of tags; train with --set "
-                      "crf=false.")  # fmt: skip
+        raise Mistake(
+            "BertForTokenClassification has no CRF, and this run weighs whole rows of tags; train with --set "
+            "crf=false."
+        )
     return "ForTokenClassification", labelled(estimator.classes_.tolist())
 
 
@@ -155,22 +250,52 @@ def hidden_words(estimator: Estimator) -> tuple[str, dict]:
     head = estimator.model_.head
     if head.next_sentence and not head.masked:
         raise Mistake("a run with next_sentence=true and masked=0 has no architecture there.")
-    return ("ForPreTraining" if head.next_sentence else "ForMaskedLM") if head.masked else "Model", {}
+    return (
+        "ForPreTraining" if head.next_sentence else "ForMaskedLM"
+    ) if head.masked else "Model", {}
 
 
-WRITTEN = {("gpt", Generate): next_token, ("bert", Classify): classes, ("bert", Regress): numbers, ("bert", Tag): tags,
-           ("bert", Answer): spans, ("bert", Pretrain): hidden_words}  # fmt: skip
+WRITTEN = {
+    ("gpt", Generate): next_token,
+    ("bert", Classify): classes,
+    ("bert", Regress): numbers,
+    ("bert", Tag): tags,
+    ("bert", Answer): spans,
+    ("bert", Pretrain): hidden_words,
+}
 
 
-def fill(folder: Path, estimator: Estimator, tokenizer: Subwords, end: str, more: dict, kind: str, config: dict, generation: dict,
-         about: dict) -> None:  # fmt: skip
+def fill(
+    folder: Path,
+    estimator: Estimator,
+    tokenizer: Subwords,
+    end: str,
+    more: dict,
+    kind: str,
+    config: dict,
+    generation: dict,
+    about: dict,
+) -> None:
     family = FAMILIES[kind]
     save_file(weights_of(estimator, kind, end), folder / WEIGHTS, metadata={"format": "pt"})
-    config = {"architectures": [family.stem + end], "model_type": kind, "vocab_size": len(tokenizer.tokens)} | config | more
-    files = {CONFIG: config, "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"} | about}
+    config = (
+        {
+            "architectures": [family.stem + end],
+            "model_type": kind,
+            "vocab_size": len(tokenizer.tokens),
+        }
+        | config
+        | more
+    )
+    files = {
+        CONFIG: config,
+        "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"} | about,
+    }
     files |= {"generation_config.json": generation} if generation else {}
     for name, value in files.items():
-        (folder / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / name).write_text(
+            json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     engine = framed_engine(tokenizer, estimator.inputs_) if kind != "gpt2" else tokenizer.engine
     (folder / "tokenizer.json").write_text(engine.to_str(pretty=True), encoding="utf-8")
 
@@ -182,7 +307,9 @@ def weights_of(estimator: Estimator, kind: str, end: str) -> dict[str, Tensor]:
     for part, names in (("body", family.names(options)), ("head", family.heads[end](options))):
         for name, theirs in names.items():
             value = ours[name].detach().cpu()
-            for one, piece in zip(theirs.names, (value.T if theirs.turned else value).chunk(len(theirs.names))):
+            for one, piece in zip(
+                theirs.names, (value.T if theirs.turned else value).chunk(len(theirs.names))
+            ):
                 plain = part == "head" and not one.startswith("pooler")
                 named[one if plain else prefix + one] = piece.contiguous().clone()
     return named
@@ -204,10 +331,25 @@ def framed_engine(tokenizer: Subwords, inputs):
     """With the template that wraps texts, for who reads it there."""
     from tokenizers import Tokenizer, processors
 
-    engine, wrapping, tokens = Tokenizer.from_str(tokenizer.engine.to_str()), inputs.wrapping, tokenizer.tokens
-    before, between, after = ([tokens[number] for number in part] for part in (wrapping.before, wrapping.between, wrapping.after))
+    engine, wrapping, tokens = (
+        Tokenizer.from_str(tokenizer.engine.to_str()),
+        inputs.wrapping,
+        tokenizer.tokens,
+    )
+    before, between, after = (
+        [tokens[number] for number in part]
+        for part in (wrapping.before, wrapping.between, wrapping.after)
+    )
     single = [*before, "$A", *after]
-    pair = [*before, "$A", *between, f"$B:{wrapping.second}", *(f"{token}:{wrapping.second}" for token in after)]
+    pair = [
+        *before,
+        "$A",
+        *between,
+        f"$B:{wrapping.second}",
+        *(f"{token}:{wrapping.second}" for token in after),
+    ]
     special = [(token, engine.token_to_id(token)) for token in {*before, *between, *after}]
-    engine.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=special)
+    engine.post_processor = processors.TemplateProcessing(
+        single=single, pair=pair, special_tokens=special
+    )
     return engine

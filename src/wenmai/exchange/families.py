@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 
 from wenmai.data.storage import saved as take
 
-ACTIVATIONS = {"gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "gelu": "gelu", "relu": "relu"}  # theirs → ours
+ACTIVATIONS = {
+    "gelu_new": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+}  # theirs → ours
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,9 @@ class Family:
     options: Callable[[dict], dict]  # config → options of our builder
     names: Names  # of our input layer and body
     heads: dict[str, Names]  # the end of an architecture's name → the names of our head
-    renamed: dict[str, str] = field(default_factory=dict)  # other names that a weight goes by; "" where nobody needs it
+    renamed: dict[str, str] = field(
+        default_factory=dict
+    )  # other names that a weight goes by; "" where nobody needs it
 
     @property
     def known(self) -> list[str]:
@@ -49,13 +56,19 @@ class Family:
         return name
 
 
-OLD = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias", "position_ids": ""}  # as TensorFlow said it
+OLD = {
+    "LayerNorm.gamma": "LayerNorm.weight",
+    "LayerNorm.beta": "LayerNorm.bias",
+    "position_ids": "",
+}  # as TensorFlow said it
 
 
 def both(ours: str, *theirs: str, turned: bool = False) -> dict[str, Theirs]:
     """Weight and bias."""
-    return {f"{ours}.weight": Theirs(tuple(f"{name}.weight" for name in theirs), turned),
-            f"{ours}.bias": Theirs(tuple(f"{name}.bias" for name in theirs))}  # fmt: skip
+    return {
+        f"{ours}.weight": Theirs(tuple(f"{name}.weight" for name in theirs), turned),
+        f"{ours}.bias": Theirs(tuple(f"{name}.bias" for name in theirs)),
+    }
 
 
 def activation_of(config: dict, name: str, usual: str) -> str:
@@ -69,23 +82,35 @@ def gpt2_options(config: dict) -> dict:
     if config.get("scale_attn_by_inverse_layer_idx") or not config.get("scale_attn_weights", True):
         raise take.Unfit("it scales attention in a way of its own, which gpt does not know")
     width = take.integer(config, "n_embd", 1)
-    return {"width": width, "heads": take.integer(config, "n_head", 1), "layers": take.integer(config, "n_layer", 1),
-            "feed_forward": take.maybe_integer({"n_inner": None} | config, "n_inner", 1) or 4 * width,
-            "context": take.integer(config, "n_positions", 1),
-            "activation": activation_of(config, "activation_function", "gelu_new"), "positions": "learned",
-            "tie": config.get("tie_word_embeddings", True) is not False,
-            "dropout": take.number({"resid_pdrop": 0.1} | config, "resid_pdrop")}  # fmt: skip
+    return {
+        "width": width,
+        "heads": take.integer(config, "n_head", 1),
+        "layers": take.integer(config, "n_layer", 1),
+        "feed_forward": take.maybe_integer({"n_inner": None} | config, "n_inner", 1) or 4 * width,
+        "context": take.integer(config, "n_positions", 1),
+        "activation": activation_of(config, "activation_function", "gelu_new"),
+        "positions": "learned",
+        "tie": config.get("tie_word_embeddings", True) is not False,
+        "dropout": take.number({"resid_pdrop": 0.1} | config, "resid_pdrop"),
+    }
 
 
 def gpt2_names(options: dict) -> dict[str, Theirs]:
-    names = {"input.table.weight": Theirs(("wte.weight",)), "body.position.table": Theirs(("wpe.weight",))}
+    names = {
+        "input.table.weight": Theirs(("wte.weight",)),
+        "body.position.table": Theirs(("wpe.weight",)),
+    }
     names |= both("body.norm", "ln_f")
     for level in range(options["layers"]):
         ours, theirs = f"body.blocks.{level}", f"h.{level}"
-        names |= both(f"{ours}.attention_norm", f"{theirs}.ln_1") | both(f"{ours}.mlp_norm", f"{theirs}.ln_2")
+        names |= both(f"{ours}.attention_norm", f"{theirs}.ln_1") | both(
+            f"{ours}.mlp_norm", f"{theirs}.ln_2"
+        )
         names |= both(f"{ours}.attention.query_key_value", f"{theirs}.attn.c_attn", turned=True)
         names |= both(f"{ours}.attention.output", f"{theirs}.attn.c_proj", turned=True)
-        names |= both(f"{ours}.up", f"{theirs}.mlp.c_fc", turned=True) | both(f"{ours}.down", f"{theirs}.mlp.c_proj", turned=True)
+        names |= both(f"{ours}.up", f"{theirs}.mlp.c_fc", turned=True) | both(
+            f"{ours}.down", f"{theirs}.mlp.c_proj", turned=True
+        )
     return names
 
 
@@ -100,19 +125,26 @@ def bert_options(config: dict) -> dict:
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise take.Unfit("its positions are of another kind than learned ones")
     width, embed = take.integer(config, "hidden_size", 1), config.get("embedding_size")
-    return {"width": width, "heads": take.integer(config, "num_attention_heads", 1),
-            "layers": take.integer(config, "num_hidden_layers", 1), "feed_forward": take.integer(config, "intermediate_size", 1),
-            "embed": None if embed in (None, width) else embed, "activation": activation_of(config, "hidden_act", "gelu"),
-            "segments": take.integer(config, "type_vocab_size", 1),
-            "dense": "gelu" if config["model_type"] == "electra" else "tanh",
-            "epsilon": take.number({"layer_norm_eps": 1e-12} | config, "layer_norm_eps"),
-            "dropout": take.number({"hidden_dropout_prob": 0.1} | config, "hidden_dropout_prob")}  # fmt: skip
+    return {
+        "width": width,
+        "heads": take.integer(config, "num_attention_heads", 1),
+        "layers": take.integer(config, "num_hidden_layers", 1),
+        "feed_forward": take.integer(config, "intermediate_size", 1),
+        "embed": None if embed in (None, width) else embed,
+        "activation": activation_of(config, "hidden_act", "gelu"),
+        "segments": take.integer(config, "type_vocab_size", 1),
+        "dense": "gelu" if config["model_type"] == "electra" else "tanh",
+        "epsilon": take.number({"layer_norm_eps": 1e-12} | config, "layer_norm_eps"),
+        "dropout": take.number({"hidden_dropout_prob": 0.1} | config, "hidden_dropout_prob"),
+    }
 
 
 def bert_names(options: dict, skip: int = 0) -> dict[str, Theirs]:
-    names = {"input.table.weight": Theirs(("embeddings.word_embeddings.weight",)),
-             "input.position.table": Theirs(("embeddings.position_embeddings.weight",), skip=skip),
-             "input.segment.weight": Theirs(("embeddings.token_type_embeddings.weight",))}  # fmt: skip
+    names = {
+        "input.table.weight": Theirs(("embeddings.word_embeddings.weight",)),
+        "input.position.table": Theirs(("embeddings.position_embeddings.weight",), skip=skip),
+        "input.segment.weight": Theirs(("embeddings.token_type_embeddings.weight",)),
+    }
     names |= both("input.norm", "embeddings.LayerNorm")
     names |= both("input.project", "embeddings_project") if options["embed"] else {}
     for level in range(options["layers"]):
@@ -121,28 +153,43 @@ def bert_names(options: dict, skip: int = 0) -> dict[str, Theirs]:
         names |= both(f"{ours}.attention.query_key_value", *query_key_value)
         names |= both(f"{ours}.attention.output", f"{theirs}.attention.output.dense")
         names |= both(f"{ours}.attention_norm", f"{theirs}.attention.output.LayerNorm")
-        names |= both(f"{ours}.up", f"{theirs}.intermediate.dense") | both(f"{ours}.down", f"{theirs}.output.dense")
+        names |= both(f"{ours}.up", f"{theirs}.intermediate.dense") | both(
+            f"{ours}.down", f"{theirs}.output.dense"
+        )
         names |= both(f"{ours}.mlp_norm", f"{theirs}.output.LayerNorm")
     return names
 
 
 def distilbert_options(config: dict) -> dict:
-    return {"width": take.integer(config, "dim", 1), "heads": take.integer(config, "n_heads", 1), "embed": None,
-            "layers": take.integer(config, "n_layers", 1), "feed_forward": take.integer(config, "hidden_dim", 1),
-            "activation": activation_of(config, "activation", "gelu"), "segments": 0, "dense": "relu",
-            "dropout": take.number({"dropout": 0.1} | config, "dropout")}  # fmt: skip
+    return {
+        "width": take.integer(config, "dim", 1),
+        "heads": take.integer(config, "n_heads", 1),
+        "embed": None,
+        "layers": take.integer(config, "n_layers", 1),
+        "feed_forward": take.integer(config, "hidden_dim", 1),
+        "activation": activation_of(config, "activation", "gelu"),
+        "segments": 0,
+        "dense": "relu",
+        "dropout": take.number({"dropout": 0.1} | config, "dropout"),
+    }
 
 
 def distilbert_names(options: dict) -> dict[str, Theirs]:
-    names = {"input.table.weight": Theirs(("embeddings.word_embeddings.weight",)),
-             "input.position.table": Theirs(("embeddings.position_embeddings.weight",))}  # fmt: skip
+    names = {
+        "input.table.weight": Theirs(("embeddings.word_embeddings.weight",)),
+        "input.position.table": Theirs(("embeddings.position_embeddings.weight",)),
+    }
     names |= both("input.norm", "embeddings.LayerNorm")
     for level in range(options["layers"]):
         ours, theirs = f"body.blocks.{level}", f"transformer.layer.{level}"
-        names |= both(f"{ours}.attention.query_key_value", *(f"{theirs}.attention.{one}_lin" for one in "qkv"))
+        names |= both(
+            f"{ours}.attention.query_key_value", *(f"{theirs}.attention.{one}_lin" for one in "qkv")
+        )
         names |= both(f"{ours}.attention.output", f"{theirs}.attention.out_lin")
         names |= both(f"{ours}.attention_norm", f"{theirs}.sa_layer_norm")
-        names |= both(f"{ours}.up", f"{theirs}.ffn.lin1") | both(f"{ours}.down", f"{theirs}.ffn.lin2")
+        names |= both(f"{ours}.up", f"{theirs}.ffn.lin1") | both(
+            f"{ours}.down", f"{theirs}.ffn.lin2"
+        )
         names |= both(f"{ours}.mlp_norm", f"{theirs}.output_layer_norm")
     return names
 
@@ -175,43 +222,112 @@ def nothing(options: dict) -> dict[str, Theirs]:
 
 def masked(transform: str, norm: str, bias: str) -> Names:
     """Hidden words, said by the table in which words are looked up."""
-    names = both("head.transform", transform) | both("head.norm", norm) | {"head.output.bias": Theirs((bias,))}
+    names = (
+        both("head.transform", transform)
+        | both("head.norm", norm)
+        | {"head.output.bias": Theirs((bias,))}
+    )
     return lambda options: names
 
 
-WORDS = masked("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias")
+WORDS = masked(
+    "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias"
+)
 FOLLOWS = both("head.dense.layer", "pooler.dense") | both("head.follows", "cls.seq_relationship")
 # Whose weights say which head there is: what has both is BERT as it was pretrained, whatever config.json calls it.
 PARTS = {"masked": "head.transform.weight", "next_sentence": "head.follows.weight"}
 
 FAMILIES = {
-    "gpt2": Family("gpt", "GPT2", "transformer.", gpt2_options, gpt2_names, {"LMHeadModel": gpt2_head, "Model": gpt2_head},
-                   {".attn.bias": "", ".attn.masked_bias": ""}),
-    "bert": Family("bert", "Bert", "bert.", bert_options, bert_names,
-                   {"ForSequenceClassification": pooled, "ForTokenClassification": a_place, "ForQuestionAnswering": a_span,
-                    "ForMaskedLM": WORDS, "ForPreTraining": lambda options: WORDS(options) | FOLLOWS, "Model": nothing},
-                   {"cls.predictions.decoder.bias": "cls.predictions.bias"}),
-    "roberta": Family("bert", "Roberta", "roberta.", bert_options, lambda options: bert_names(options, 2),
-                      {"ForSequenceClassification": after_dense, "ForTokenClassification": a_place,
-                       "ForQuestionAnswering": a_span, "Model": nothing,
-                       "ForMaskedLM": masked("lm_head.dense", "lm_head.layer_norm", "lm_head.bias")},
-                      {"lm_head.decoder.bias": "lm_head.bias"}),
-    "distilbert": Family("bert", "DistilBert", "distilbert.", distilbert_options, distilbert_names,
-                         {"ForSequenceClassification": lambda options: (both("head.dense.layer", "pre_classifier")
-                                                                        | both("head.output", "classifier")),
-                          "ForTokenClassification": a_place, "ForQuestionAnswering": a_span, "Model": nothing,
-                          "ForMaskedLM": masked("vocab_transform", "vocab_layer_norm", "vocab_projector.bias")}),
-    "electra": Family("bert", "Electra", "electra.", bert_options, bert_names,
-                      {"ForSequenceClassification": after_dense, "ForTokenClassification": a_place,
-                       "ForQuestionAnswering": a_span, "Model": nothing,
-                       "ForPreTraining": nothing,  # it tells words that were replaced: the body is what others start from
-                       "ForMaskedLM": masked("generator_predictions.dense", "generator_predictions.LayerNorm",
-                                             "generator_lm_head.bias")}),
-}  # fmt: skip
+    "gpt2": Family(
+        "gpt",
+        "GPT2",
+        "transformer.",
+        gpt2_options,
+        gpt2_names,
+        {"LMHeadModel": gpt2_head, "Model": gpt2_head},
+        {".attn.bias": "", ".attn.masked_bias": ""},
+    ),
+    "bert": Family(
+        "bert",
+        "Bert",
+        "bert.",
+        bert_options,
+        bert_names,
+        {
+            "ForSequenceClassification": pooled,
+            "ForTokenClassification": a_place,
+            "ForQuestionAnswering": a_span,
+            "ForMaskedLM": WORDS,
+            "ForPreTraining": lambda options: WORDS(options) | FOLLOWS,
+            "Model": nothing,
+        },
+        {"cls.predictions.decoder.bias": "cls.predictions.bias"},
+    ),
+    "roberta": Family(
+        "bert",
+        "Roberta",
+        "roberta.",
+        bert_options,
+        lambda options: bert_names(options, 2),
+        {
+            "ForSequenceClassification": after_dense,
+            "ForTokenClassification": a_place,
+            "ForQuestionAnswering": a_span,
+            "Model": nothing,
+            "ForMaskedLM": masked("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"),
+        },
+        {"lm_head.decoder.bias": "lm_head.bias"},
+    ),
+    "distilbert": Family(
+        "bert",
+        "DistilBert",
+        "distilbert.",
+        distilbert_options,
+        distilbert_names,
+        {
+            "ForSequenceClassification": lambda options: (
+                both("head.dense.layer", "pre_classifier") | both("head.output", "classifier")
+            ),
+            "ForTokenClassification": a_place,
+            "ForQuestionAnswering": a_span,
+            "Model": nothing,
+            "ForMaskedLM": masked("vocab_transform", "vocab_layer_norm", "vocab_projector.bias"),
+        },
+    ),
+    "electra": Family(
+        "bert",
+        "Electra",
+        "electra.",
+        bert_options,
+        bert_names,
+        {
+            "ForSequenceClassification": after_dense,
+            "ForTokenClassification": a_place,
+            "ForQuestionAnswering": a_span,
+            "Model": nothing,
+            "ForPreTraining": nothing,  # it tells words that were replaced: the body is what others start from
+            "ForMaskedLM": masked(
+                "generator_predictions.dense",
+                "generator_predictions.LayerNorm",
+                "generator_lm_head.bias",
+            ),
+        },
+    ),
+}
 # Weights beside those of a head that change none of its answers: BERT's pooler where no text is answered for as a whole, what
 # tells replaced words; and the table, where it is written a second time to say words with.
-SPARE = ("pooler.dense.weight", "pooler.dense.bias", "discriminator_predictions.dense.weight",
-         "discriminator_predictions.dense.bias", "discriminator_predictions.dense_prediction.weight",
-         "discriminator_predictions.dense_prediction.bias")  # fmt: skip
-TABLES = ("cls.predictions.decoder.weight", "lm_head.decoder.weight", "vocab_projector.weight", "generator_lm_head.weight",
-          "lm_head.weight")  # fmt: skip
+SPARE = (
+    "pooler.dense.weight",
+    "pooler.dense.bias",
+    "discriminator_predictions.dense.weight",
+    "discriminator_predictions.dense.bias",
+    "discriminator_predictions.dense_prediction.weight",
+    "discriminator_predictions.dense_prediction.bias",
+)
+TABLES = (
+    "cls.predictions.decoder.weight",
+    "lm_head.decoder.weight",
+    "vocab_projector.weight",
+    "generator_lm_head.weight",
+    "lm_head.weight",
+)

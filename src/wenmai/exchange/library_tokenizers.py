@@ -7,8 +7,14 @@ from wenmai.data.text.tokenizers import WORD
 from wenmai.data.text.vocabulary import SPECIAL as NUMBERED
 
 ANY = r"[\s\S]"  # one character
-TRIED = ["The quick-brown fox's 12.5% isn’t  here…\t(really?)", "文 reads 中, 日。本 ひらがな และ 한국어 too!",
-         "Ünïcödé ÀÉ ☃ 🙂 <pad> _x_ a'b'c", "", " ", "ab\ncd"]  # fmt: skip
+TRIED = [
+    "The quick-brown fox's 12.5% isn’t  here…\t(really?)",
+    "文 reads 中, 日。本 ひらがな และ 한국어 too!",
+    "Ünïcödé ÀÉ ☃ 🙂 <pad> _x_ a'b'c",
+    "",
+    " ",
+    "ab\ncd",
+]
 
 
 def library_tokenizer(tokenizer):
@@ -24,15 +30,25 @@ def numbered(tokenizer):
 
     kind, special = tokenizer.kind, tokenizer.special
     letter = pre_tokenizers.Split(Regex(ANY), "isolated")
-    parts = {"characters": (letter, decoders.Fuse()), "spaces": (pre_tokenizers.WhitespaceSplit(), None),
-             "words": (pre_tokenizers.Split(Regex(pattern()), "removed", invert=True), None), "given": (None, None),
-             "bytes": (pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False), letter]),
-                       decoders.ByteLevel())}  # fmt: skip
+    parts = {
+        "characters": (letter, decoders.Fuse()),
+        "spaces": (pre_tokenizers.WhitespaceSplit(), None),
+        "words": (pre_tokenizers.Split(Regex(pattern()), "removed", invert=True), None),
+        "given": (None, None),
+        "bytes": (
+            pre_tokenizers.Sequence(
+                [pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False), letter]
+            ),
+            decoders.ByteLevel(),
+        ),
+    }
     if kind not in parts:
         return None
     tokens = [*SPECIAL, *byte_letters()] if kind == "bytes" else tokenizer.tokens
     unknown = tokens[special.unknown]
-    engine = Tokenizer(models.WordLevel({token: number for number, token in enumerate(tokens)}, unk_token=unknown))
+    engine = Tokenizer(
+        models.WordLevel({token: number for number, token in enumerate(tokens)}, unk_token=unknown)
+    )
     before, decoder = parts[kind]
     if before is not None:
         engine.pre_tokenizer = before
@@ -49,7 +65,11 @@ def pattern() -> str:
 
 def byte_letters() -> list[str]:
     """The letter that the library writes for each of the 256 bytes: itself where it can be seen, else one from U+0100 on."""
-    seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    seen = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     others = iter(range(256, 512))
     return [chr(byte) if byte in seen else chr(next(others)) for byte in range(256)]
 
@@ -60,6 +80,10 @@ def cuts_alike(engine, tokenizer) -> bool:
     known = [token for token in tokenizer.tokens[:2000] if token not in own and token.isprintable()]
     if tokenizer.kind == "given":
         return True  # a token is a token
-    texts = [*TRIED, *(" ".join(known[start : start + 40]) for start in range(0, len(known), 40)), *known[:200]]
+    texts = [
+        *TRIED,
+        *(" ".join(known[start : start + 40]) for start in range(0, len(known), 40)),
+        *known[:200],
+    ]
     rows = engine.encode_batch(texts, add_special_tokens=False)
     return all(list(row.ids) == ours.tolist() for row, ours in zip(rows, tokenizer.encode(texts)))

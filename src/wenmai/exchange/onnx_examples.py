@@ -1,7 +1,7 @@
 """example.py, which stands beside exported graphs: how what is read becomes tensors, and what comes out an answer, in a few lines
 that need onnxruntime, numpy and tokenizers alone. It is put together of what follows: one part reads, one answers."""
 
-OPENING = '''# {call}
+OPENING = """# {call}
 
 import json
 import os
@@ -15,16 +15,16 @@ import onnxruntime
 {imports}
 here = Path(__file__).parent
 about = json.loads((here / "about.json").read_text(encoding="utf-8"))
-'''
+"""
 
-TOKENIZER = '''tokenizer = Tokenizer.from_file(str(here / "tokenizer.json"))
+TOKENIZER = """tokenizer = Tokenizer.from_file(str(here / "tokenizer.json"))
 
 
 def encode(text):
     return tokenizer.encode(text.lower() if about["lowercase"] else text, add_special_tokens=False).ids
-'''
+"""
 
-JIEBA = '''numbers = {token: number for number, token in enumerate(about["tokens"])}
+JIEBA = """numbers = {token: number for number, token in enumerate(about["tokens"])}
 jieba.setLogLevel("WARNING")
 with tempfile.TemporaryDirectory() as jieba.dt.tmp_dir:  # it would take a cache that lies in the shared one, whoever put it there
     jieba.initialize()
@@ -33,9 +33,9 @@ with tempfile.TemporaryDirectory() as jieba.dt.tmp_dir:  # it would take a cache
 def encode(text):
     words = jieba.lcut(text.lower() if about["lowercase"] else text)
     return [numbers.get(word, about["special"]["unknown"]) for word in words if not word.isspace()]
-'''
+"""
 
-PADDED = '''
+PADDED = """
 
 def padded(rows):
     table = np.zeros((len(rows), max(1, *map(len, rows))), np.int64)
@@ -47,14 +47,14 @@ def padded(rows):
 def masked(rows):
     return padded([[1] * len(row) for row in rows]).astype(bool)
 
-'''
+"""
 
-TEXTS = '''
+TEXTS = """
 inputs = sys.argv[1:]
 before, after = about["before"], about["after"]
 rows = [before + encode(text)[: about["longest"] - len(before + after)] + after for text in inputs]
 feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": np.zeros_like(padded(rows))}
-'''
+"""
 
 PAIR = '''
 before, between, after = about["before"], about["between"], about["after"]
@@ -70,32 +70,42 @@ def joined(first, second):
 
 '''
 
-PAIRS = PAIR + '''
+PAIRS = (
+    PAIR
+    + """
 inputs = [json.loads(pair) for pair in sys.argv[1:]]
 rows, segments = zip(*(joined(first, second) for first, second in inputs))
 feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": padded(segments)[:, : padded(rows).shape[1]]}
-'''
+"""
+)
 
-CHOICES = PAIR + '''
+CHOICES = (
+    PAIR
+    + """
 inputs = [json.loads(row) for row in sys.argv[1:]]
 rows, segments = zip(*(joined(text, f"{question} {choice}") for text, question, choices in inputs for choice in choices))
 feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": padded(segments)[:, : padded(rows).shape[1]]}
-'''
+"""
+)
 
-WORDS = '''numbers = {token: number for number, token in enumerate(about["tokens"])}
+WORDS = """numbers = {token: number for number, token in enumerate(about["tokens"])}
 letters = {letter: number for number, letter in enumerate(about["letters"])}
-'''
+"""
 
-TOKENS = WORDS + PADDED + '''
+TOKENS = (
+    WORDS
+    + PADDED
+    + """
 inputs, unknown = [json.loads(words) for words in sys.argv[1:]], about["special"]["unknown"]
 rows = [[numbers.get(word.lower() if about["lowercase"] else word, unknown) for word in words] for words in inputs]
 spelled = ["", *sorted({word for words in inputs for word in words})]  # every word once, letter by letter
 feeds = {"tokens": padded(rows), "mask": masked(rows),
          "form": padded([[spelled.index(word) for word in words] for words in inputs]),
          "letters": padded([[letters.get(letter, unknown) for letter in word][:24] for word in spelled])}
-'''
+"""
+)
 
-PIECES = '''letters = {letter: number for number, letter in enumerate(about["letters"])}
+PIECES = """letters = {letter: number for number, letter in enumerate(about["letters"])}
 inputs, before, after, rows, answers = [json.loads(words) for words in sys.argv[1:]], about["before"], about["after"], [], []
 for words in inputs:  # the first piece of every word answers for it
     pieces = [encode(about["space"] + word) for word in words]
@@ -107,9 +117,9 @@ feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": np.zeros_like(
          "answers": np.where(masked(answers), padded(answers), -1),
          "form": padded([[spelled.index(word) for word in words] for words in inputs]),
          "letters": padded([[letters.get(letter, 1) for letter in word][:24] for word in spelled])}
-'''
+"""
 
-QUESTIONS = '''
+QUESTIONS = """
 before, between, after = about["before"], about["between"], about["after"]
 inputs, rows, segments, answers, places = [json.loads(pair) for pair in sys.argv[1:]], [], [], [], []
 for context, question in inputs:
@@ -123,23 +133,23 @@ for context, question in inputs:
     places.append(found.offsets)
 feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": padded(segments),
          "answers": np.where(masked(answers), padded(answers), -1)}
-'''
+"""
 
-NUMBERS = '''
+NUMBERS = """
 inputs = np.array([[float(number) for number in row.split(",")] for row in sys.argv[1:]])
 feeds = {"numbers": ((inputs - about["mean"]) / about["deviation"]).astype(np.float32)}
-'''
+"""
 
-FRAMES = '''
+FRAMES = """
 inputs = [np.array(json.loads(row), np.float64).reshape(-1, len(about["mean"])) for row in sys.argv[1:]]
 rows = [((frames - about["mean"]) / about["deviation"]).astype(np.float32) for frames in inputs]
-'''
+"""
 
-PADDED_FRAMES = '''mask = np.arange(max(1, *map(len, rows))) < np.array([[len(row)] for row in rows])
+PADDED_FRAMES = """mask = np.arange(max(1, *map(len, rows))) < np.array([[len(row)] for row in rows])
 frames = np.zeros((*mask.shape, rows[0].shape[1]), np.float32)
 frames[mask] = np.concatenate(rows)
 feeds = {"frames": frames, "mask": mask}
-'''
+"""
 
 SOUNDS = '''
 
@@ -165,29 +175,29 @@ inputs = sys.argv[1:]
 rows = [frames_of(path) for path in inputs]
 '''
 
-IMAGES = '''
+IMAGES = """
 inputs = [np.load(path) for path in sys.argv[1:]]  # .npy files: height × width, or height × width × channels
 feeds = {"image": np.stack(inputs).astype(np.float32)}
-'''
+"""
 
-LABELS = '''
+LABELS = """
 inputs = sys.argv[1:]
 feeds = {"label": np.array([about["names"].index(label) for label in inputs])}
-'''
+"""
 
-SOURCES = '''
+SOURCES = """
 inputs = sys.argv[1:]
 rows = [(encode(text) + [about["end"]])[: about["longest"]] for text in inputs]
 feeds = {"tokens": padded(rows), "mask": masked(rows)}
-'''
+"""
 
-COPIES = '''target = Tokenizer.from_file(str(here / "target_tokenizer.json"))
+COPIES = """target = Tokenizer.from_file(str(here / "target_tokenizer.json"))
 numbers = {number: target.token_to_id(token) for token, number in tokenizer.get_vocab().items()}
 # what the target's vocabulary knows may be copied; who also copies what it lacks numbers such words from its size on
 feeds["copies"] = np.vectorize(lambda number: numbers.get(number) or about["never"][0])(feeds["tokens"])
-'''
+"""
 
-STORIES = '''
+STORIES = """
 inputs, rows, segments = [json.loads(pair) for pair in sys.argv[1:]], [], []
 for sentences, question in inputs:  # ["one sentence", "another"], "question"
     asked = [about["opening"]] + encode(question)[: about["asked"]] + [about["end"]]
@@ -197,25 +207,36 @@ for sentences, question in inputs:  # ["one sentence", "another"], "question"
     rows.append((asked + sum(told, []) + [about["end"]])[: about["longest"]])
     segments.append((segment + [max(1, len(told))])[: about["longest"]])
 feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": padded(segments)}
-'''
+"""
 
-MODEL = '''model = onnxruntime.InferenceSession(here / "model.onnx")
+MODEL = """model = onnxruntime.InferenceSession(here / "model.onnx")
 (outputs,) = model.run(["outputs"], {one.name: feeds[one.name] for one in model.get_inputs()})
-'''
+"""
 
-CLASS = MODEL + '''for log_probs in outputs:
+CLASS = (
+    MODEL
+    + """for log_probs in outputs:
     print(json.dumps({"label": about["labels"][log_probs.argmax()], "probability": round(float(np.exp(log_probs.max())), 6)}))
-'''
+"""
+)
 
-NUMBER = MODEL + '''for row, value in enumerate(outputs):
+NUMBER = (
+    MODEL
+    + """for row, value in enumerate(outputs):
     print(json.dumps((value[feeds["mask"][row]] if value.ndim > 1 else value).tolist()))
-'''
+"""
+)
 
-TAGS = MODEL + '''for row, log_probs in enumerate(outputs):
+TAGS = (
+    MODEL
+    + """for row, log_probs in enumerate(outputs):
     print(json.dumps([about["labels"][number] for number in log_probs[: len(inputs[row])].argmax(1)]))
-'''
+"""
+)
 
-PATHS = MODEL + '''begin, transitions, end = (np.array(part) for part in about["path_weights"])
+PATHS = (
+    MODEL
+    + """begin, transitions, end = (np.array(part) for part in about["path_weights"])
 for row, emissions in enumerate(outputs):  # the best path of tags (Viterbi)
     emissions, back = emissions[: len(inputs[row])], []
     score = begin + emissions[0] if len(emissions) else end
@@ -227,9 +248,12 @@ for row, emissions in enumerate(outputs):  # the best path of tags (Viterbi)
     for step in back[::-1]:
         path.append(int(step[path[-1]]))
     print(json.dumps([about["labels"][number] for number in path[::-1]]))
-'''
+"""
+)
 
-SPAN = MODEL + '''for row, scores in enumerate(outputs):
+SPAN = (
+    MODEL
+    + """for row, scores in enumerate(outputs):
     nothing, scores = scores[0].sum(), scores[1 : len(answers[row])].astype(np.float64)
     both = scores[:, :1] + scores[None, :, 1]  # begin × end
     far = np.subtract.outer(np.arange(len(both)), np.arange(len(both)))
@@ -239,15 +263,20 @@ SPAN = MODEL + '''for row, scores in enumerate(outputs):
     start += inputs[row][0][start : end].startswith(" ")
     given = not about["impossible"] or both.max() - nothing > about["threshold"]
     print(json.dumps({"answer": inputs[row][0][start:end] if given else ""}, ensure_ascii=False))
-'''
+"""
+)
 
-CHOICE = MODEL + '''at = 0
+CHOICE = (
+    MODEL
+    + """at = 0
 for *_, choices in inputs:
     print(json.dumps({"answer": choices[outputs[at : at + len(choices), 0].argmax()]}, ensure_ascii=False))
     at += len(choices)
-'''
+"""
+)
 
-HIDDEN = '''
+HIDDEN = (
+    """
 inputs, mask = sys.argv[1:], about["special"]["mask"]
 before, after, rows = about["before"], about["after"], []
 for text in inputs:  # [MASK] stands where a word is to be filled in
@@ -256,12 +285,15 @@ for text in inputs:  # [MASK] stands where a word is to be filled in
     tokens = [number for part in parts for number in (*encode(part), mask)][:-1]
     rows.append(before + tokens + after)
 feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": np.zeros_like(padded(rows))}
-''' + MODEL + '''outputs[..., about["special_numbers"]] = -np.inf
+"""
+    + MODEL
+    + """outputs[..., about["special_numbers"]] = -np.inf
 for row, log_probs in zip(rows, outputs):
     print(json.dumps([about["tokens"][log_probs[place].argmax()] for place, token in enumerate(row) if token == mask]))
-'''
+"""
+)
 
-VECTORS = '''
+VECTORS = """
 inputs = sys.argv[1:]
 rows = [about["before"] + encode(text) + about["after"] for text in inputs]
 feeds = {"tokens": padded(rows), "mask": masked(rows), "segment": np.zeros_like(padded(rows))}
@@ -269,17 +301,20 @@ model = onnxruntime.InferenceSession(here / "model.onnx")
 (vectors,) = model.run(["vectors"], {one.name: feeds[one.name] for one in model.get_inputs()})
 for vector in vectors:
     print(json.dumps(vector.tolist()))
-'''
+"""
 
-ALIGNED = MODEL + '''outputs[..., about["never"]] = -np.inf
+ALIGNED = (
+    MODEL
+    + """outputs[..., about["never"]] = -np.inf
 writer = Tokenizer.from_file(str(here / "target_tokenizer.json"))
 for row, log_probs in enumerate(outputs):  # the best token of every frame; repetitions are one, and blanks none
     best = log_probs[feeds["mask"][row]].argmax(1).tolist()
     kept = [number for number, before in zip(best, [None, *best]) if number != before and number != about["blank"]]
     print(json.dumps({"text": writer.decode(kept, skip_special_tokens=False)}, ensure_ascii=False))
-'''
+"""
+)
 
-WRITTEN = '''encoder, step = (onnxruntime.InferenceSession(here / f"{name}.onnx") for name in ("encoder", "step"))
+WRITTEN = """encoder, step = (onnxruntime.InferenceSession(here / f"{name}.onnx") for name in ("encoder", "step"))
 writer = Tokenizer.from_file(str(here / "target_tokenizer.json"))
 state = dict(zip((one.name for one in encoder.get_outputs()),
                  encoder.run(None, {one.name: feeds[one.name] for one in encoder.get_inputs()})))
@@ -299,9 +334,9 @@ for text, size in zip(texts, sizes):
     text = text[:size]
     text = writer.decode(text[: text.index(end)] if end in text else text, skip_special_tokens=False)
     print(json.dumps({"text": text.removeprefix(" ") if about["spaced"] else text}, ensure_ascii=False))
-'''
+"""
 
-CONTINUED = '''
+CONTINUED = """
 step, end, context = onnxruntime.InferenceSession(here / "step.onnx"), about["end"], about["context"]
 kinds = {"tensor(float)": np.float32, "tensor(bool)": bool}
 opening = {one.name: np.zeros([size if isinstance(size, int) else int(at == 0) for at, size in enumerate(one.shape)],
@@ -324,18 +359,34 @@ for prompt in sys.argv[1:]:
         tokens += new
     more = tokenizer.decode(tokens[begun:], skip_special_tokens=False)
     print(json.dumps({"text": prompt, "continued": more}, ensure_ascii=False))
-'''
+"""
 
 
-def example(call: str, reads: str, answers: str, jieba: bool = False, tokenizer: bool = True) -> str:
+def example(
+    call: str, reads: str, answers: str, jieba: bool = False, tokenizer: bool = True
+) -> str:
     """The whole file. `tokenizer`: whether texts are cut."""
     texts = tokenizer and "encode(" in reads + answers
-    names = [*(["import jieba"] if texts and jieba else []),
-             *(["from tokenizers import Tokenizer"] if "Tokenizer" in answers or (texts and not jieba) else [])]  # fmt: skip
+    names = [
+        *(["import jieba"] if texts and jieba else []),
+        *(
+            ["from tokenizers import Tokenizer"]
+            if "Tokenizer" in answers or (texts and not jieba)
+            else []
+        ),
+    ]
     imports = "".join(f"{name}\n" for name in names)
     opening = OPENING.format(call=call, imports=imports)
-    opening = opening.replace("import sys\n", "import sys\nimport wave\n") if "wave.open" in reads else opening
-    opening = opening.replace("import sys\n", "import sys\nimport tempfile\n") if texts and jieba else opening
+    opening = (
+        opening.replace("import sys\n", "import sys\nimport wave\n")
+        if "wave.open" in reads
+        else opening
+    )
+    opening = (
+        opening.replace("import sys\n", "import sys\nimport tempfile\n")
+        if texts and jieba
+        else opening
+    )
     parts = [opening, (JIEBA if jieba else TOKENIZER) if texts else ""]
     parts.append(PADDED if "padded(" in reads + answers and PADDED not in reads else "")
     return "".join([*parts, reads, answers])

@@ -33,12 +33,17 @@ class Exported:
     notes: list[Message]
 
 
-def exported(estimator: Estimator, out: Path, int8: bool = False, data: Part | None = None) -> Exported:
+def exported(
+    estimator: Estimator, out: Path, int8: bool = False, data: Part | None = None
+) -> Exported:
     """`data`: on which what 8 bits cost is measured."""
     check_installed()
     if not isinstance(estimator.model_, nn.Module):
-        raise Mistake("{rung} is no network, and is not written as ONNX; the networks are, from mlp to bert, and an ngram as "
-                      "ARPA (--format arpa).", rung=estimator.rung)  # fmt: skip
+        raise Mistake(
+            "{rung} is no network, and is not written as ONNX; the networks are, from mlp to bert, and an ngram as "
+            "ARPA (--format arpa).",
+            rung=estimator.rung,
+        )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Mistake("{folder} is there already; choose another place with --out.", folder=out)
     export = Exported({}, 0.0, {}, None, [])
@@ -48,7 +53,9 @@ def exported(estimator: Estimator, out: Path, int8: bool = False, data: Part | N
     return export
 
 
-def fill(folder: Path, estimator: Estimator, int8: bool, data: Part | None, export: Exported) -> None:
+def fill(
+    folder: Path, estimator: Estimator, int8: bool, data: Part | None, export: Exported
+) -> None:
     network, inputs = estimator.model_, estimator.inputs_
     what = Message("the rung {rung} for {task}", rung=estimator.rung, task=estimator.task_name)
     write_graphs(network, inputs, folder, what)
@@ -59,24 +66,45 @@ def fill(folder: Path, estimator: Estimator, int8: bool, data: Part | None, expo
             quantize(graph)
         measure(estimator, before, OnnxNetwork(network, inputs, folder), data, export)
     write_beside(estimator, folder)
-    (folder / "README.md").write_text(readme(folder, about(estimator), int8, export), encoding="utf-8")
+    (folder / "README.md").write_text(
+        readme(folder, about(estimator), int8, export), encoding="utf-8"
+    )
 
 
 # What 8 bits cost
 
 
-def measure(estimator: Estimator, whole: OnnxNetwork, small: OnnxNetwork, data: Part | None, export: Exported) -> None:
+def measure(
+    estimator: Estimator,
+    whole: OnnxNetwork,
+    small: OnnxNetwork,
+    data: Part | None,
+    export: Exported,
+) -> None:
     if data is None:
         export.agreement = agreement(estimator, whole, small)
-        export.notes.append(Message("int8 answers as float32 does for {share:.1%} of {count} inputs that were made up; measure "
-                                    "it on your own with --data FILE", share=export.agreement, count=MADE_UP))  # fmt: skip
+        export.notes.append(
+            Message(
+                "int8 answers as float32 does for {share:.1%} of {count} inputs that were made up; measure "
+                "it on your own with --data FILE",
+                share=export.agreement,
+                count=MADE_UP,
+            )
+        )
         return
     for name, network in (("float32", whole), ("int8", small)):
         export.scores[name] = dict(scored_by(estimator, network, data))
     first, second = export.scores["float32"], export.scores["int8"]
-    export.notes += [Message("{metric}: float32 {before:.4g}, int8 {after:.4g} ({change:+.4g})", metric=metric,
-                             before=first[metric], after=second[metric], change=second[metric] - first[metric])
-                     for metric in first]  # fmt: skip
+    export.notes += [
+        Message(
+            "{metric}: float32 {before:.4g}, int8 {after:.4g} ({change:+.4g})",
+            metric=metric,
+            before=first[metric],
+            after=second[metric],
+            change=second[metric] - first[metric],
+        )
+        for metric in first
+    ]
 
 
 def scored_by(estimator: Estimator, network: OnnxNetwork, data: Part) -> dict[str, float]:
@@ -101,7 +129,9 @@ def agreement(estimator: Estimator, whole: OnnxNetwork, small: OnnxNetwork) -> f
     return float(np.mean(same))
 
 
-def compared(network, inputs, whole: OnnxNetwork, small: OnnxNetwork, rows: int, steps: int, generator) -> list[float]:
+def compared(
+    network, inputs, whole: OnnxNetwork, small: OnnxNetwork, rows: int, steps: int, generator
+) -> list[float]:
     if inputs.kind == "lines":
         tokens = torch.from_numpy(generator.integers(0, inputs.vocabulary, (rows, steps)))
         first, second = (one.hidden(tokens, None)[0] for one in (whole, small))
@@ -114,5 +144,7 @@ def compared(network, inputs, whole: OnnxNetwork, small: OnnxNetwork, rows: int,
     if not network.has_probabilities:
         scale = getattr(network.head, "deviation", first.std())
         return ((first - second).abs() <= 0.01 * scale).double().flatten(1).mean(1).tolist()
-    same = (network.head.chosen(first, mask) == network.head.chosen(second, mask)).double()  # (B,), (B, T), or of all
+    same = (
+        network.head.chosen(first, mask) == network.head.chosen(second, mask)
+    ).double()  # (B,), (B, T), or of all
     return same[mask].tolist() if same.shape == mask.shape else same.flatten().tolist()

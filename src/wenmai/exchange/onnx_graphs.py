@@ -28,17 +28,55 @@ from wenmai.layers.transformer import DecoderCache
 from wenmai.models.attention_decoder import AttentionState
 from wenmai.models.encoder_decoder import EncoderDecoder
 
-FIXED = ("numbers", "image", "labels")  # kinds of input of which a row has one size: no mask says how long it is
-NAMES = {"tokens": "tokens", "lines": "tokens", "frames": "frames", "numbers": "numbers", "image": "image", "labels": "label"}
-AXES = {"tokens": "BT", "mask": "BT", "segment": "BT", "answers": "BW", "letters": "UK", "frames": "BT", "memory": "BS",
-        "memory_mask": "BS", "keys": "BS", "copies": "BS", "aligned": "BS", "past": "B...P", "real": "BP", "past_after": "B...Q",
-        "real_after": "BQ", "across": "B...S", "across_real": "B..S"}  # fmt: skip
-WORDS = {"B": "batch", "T": "length", "W": "words", "U": "spellings", "K": "letters", "S": "source", "P": "past", "Q": "all"}
+FIXED = (
+    "numbers",
+    "image",
+    "labels",
+)  # kinds of input of which a row has one size: no mask says how long it is
+NAMES = {
+    "tokens": "tokens",
+    "lines": "tokens",
+    "frames": "frames",
+    "numbers": "numbers",
+    "image": "image",
+    "labels": "label",
+}
+AXES = {
+    "tokens": "BT",
+    "mask": "BT",
+    "segment": "BT",
+    "answers": "BW",
+    "letters": "UK",
+    "frames": "BT",
+    "memory": "BS",
+    "memory_mask": "BS",
+    "keys": "BS",
+    "copies": "BS",
+    "aligned": "BS",
+    "past": "B...P",
+    "real": "BP",
+    "past_after": "B...Q",
+    "real_after": "BQ",
+    "across": "B...S",
+    "across_real": "B..S",
+}
+WORDS = {
+    "B": "batch",
+    "T": "length",
+    "W": "words",
+    "U": "spellings",
+    "K": "letters",
+    "S": "source",
+    "P": "past",
+    "Q": "all",
+}
 
 
 def axes_of(name: str, shape: str = "B") -> dict[int, str]:
     """Which dimensions of a tensor may have any size; `shape`: of one that AXES has not."""
-    return {place: WORDS[letter] for place, letter in enumerate(AXES.get(name, shape)) if letter != "."}
+    return {
+        place: WORDS[letter] for place, letter in enumerate(AXES.get(name, shape)) if letter != "."
+    }
 
 
 # Layers that are traced in another form
@@ -52,7 +90,9 @@ class AnyLength(nn.Module):
         self.hidden, self.states, self.parts = direction.hidden, direction.states, parts
         self.w, self.u, self.b = direction.weights
 
-    def forward(self, x: Tensor, state: tuple | None, trace=None, drop: float = 0.0) -> tuple[Tensor, tuple]:
+    def forward(
+        self, x: Tensor, state: tuple | None, trace=None, drop: float = 0.0
+    ) -> tuple[Tensor, tuple]:
         h = x.new_zeros(x.shape[0], self.hidden) if state is None else state[0]
         y, h = repeated(functional.linear(x, self.w, self.b), self.u, h, self.parts)
         return y, (h,)
@@ -72,7 +112,10 @@ def repeated(projected: Tensor, weight: Tensor, h: Tensor, parts: int) -> tuple[
             h = f * h + (1 - f) * gates[:, size:].tanh()
         else:
             size = gates.size(1) // 3
-            h = gates[:, :size].sigmoid() * h + gates[:, size : 2 * size].sigmoid() * gates[:, 2 * size :].tanh()
+            h = (
+                gates[:, :size].sigmoid() * h
+                + gates[:, size : 2 * size].sigmoid() * gates[:, 2 * size :].tanh()
+            )
         y = torch.cat([y, h.unsqueeze(1)], 1)
     return y, h
 
@@ -82,7 +125,9 @@ def traceable(model: nn.Module) -> nn.Module:
     model = deepcopy(model).cpu().float().eval()
     for module in list(model.modules()):
         if hasattr(module, "shortens"):
-            module.shortens = False  # y at every place, not at the first alone: `vectors` are their mean
+            module.shortens = (
+                False  # y at every place, not at the first alone: `vectors` are their mean
+            )
         for name, child in module.named_children():
             if isinstance(child, Direction) and child.fused is None:
                 setattr(module, name, AnyLength(child, child.weights[0].shape[0] // child.hidden))
@@ -150,8 +195,14 @@ class Reading(nn.Module):
     def __init__(self, model, fields: tuple[str, ...]):
         super().__init__()
         self.model, self.fields, self.kept = model, fields, []
-        (model.encoder if isinstance(model, EncoderDecoder) else model.body).register_forward_hook(self.keep)
-        self.output_names = ["outputs", "vectors", *(("follows",) if getattr(model.head, "next_sentence", False) else ())]
+        (model.encoder if isinstance(model, EncoderDecoder) else model.body).register_forward_hook(
+            self.keep
+        )
+        self.output_names = [
+            "outputs",
+            "vectors",
+            *(("follows",) if getattr(model.head, "next_sentence", False) else ()),
+        ]
 
     def keep(self, body, inputs, made) -> None:
         self.kept[:] = made[:2]
@@ -162,12 +213,16 @@ class Reading(nn.Module):
     def batch(self, tensors: tuple[Tensor, ...]) -> Batch:
         known = dict(zip(self.fields, tensors))
         if "mask" not in known:
-            known["mask"] = torch.ones_like(known["inputs"].reshape(known["inputs"].shape[0], -1)[:, :1], dtype=torch.bool)
+            known["mask"] = torch.ones_like(
+                known["inputs"].reshape(known["inputs"].shape[0], -1)[:, :1], dtype=torch.bool
+            )
         return Batch(**known)
 
     def forward(self, *tensors: Tensor):
         outputs, _ = self.model.masked(self.batch(tensors))
-        follows = (self.model.head.following(self.kept[0]),) if "follows" in self.output_names else ()
+        follows = (
+            (self.model.head.following(self.kept[0]),) if "follows" in self.output_names else ()
+        )
         return outputs, self.vectors(), *follows
 
 
@@ -209,9 +264,16 @@ class Beginning(Reading):
         super().__init__(model, fields)
         self.decoder = Writing(model)
         self.aligns = hasattr(model.head, "ctc")
-        self.made = [name for name in self.decoder.fixed_names if name not in fields]  # what is known already is not given again
-        self.output_names = ["log_probs", *self.decoder.state_names, *self.made, "vectors",
-                             *(("aligned",) if self.aligns else ())]  # fmt: skip
+        self.made = [
+            name for name in self.decoder.fixed_names if name not in fields
+        ]  # what is known already is not given again
+        self.output_names = [
+            "log_probs",
+            *self.decoder.state_names,
+            *self.made,
+            "vectors",
+            *(("aligned",) if self.aligns else ()),
+        ]
 
     def forward(self, *tensors: Tensor):
         model, batch = self.model, self.batch(tensors)
@@ -231,21 +293,43 @@ class Writing(nn.Module):
     def __init__(self, model):
         super().__init__()
         self.model, decoder = model, model.decoder
-        self.cached, self.copies = hasattr(decoder, "body"), getattr(decoder, "gate", None) is not None
+        self.cached, self.copies = (
+            hasattr(decoder, "body"),
+            getattr(decoder, "gate", None) is not None,
+        )
         self.cross = self.cached and decoder.body.blocks[0].cross is not None
         self.attends = hasattr(decoder, "join")
-        self.state_names = ["past", "real"] if self.cached else ["inner", "output"] if self.attends else ["state"]
-        fixed = ["across", "across_real"] if self.cross else ["keys", "memory", "memory_mask"] if self.attends else []
-        self.fixed_names = fixed + (["memory"] if hasattr(decoder, "enter") else []) + (["copies"] if self.copies else [])
+        self.state_names = (
+            ["past", "real"] if self.cached else ["inner", "output"] if self.attends else ["state"]
+        )
+        fixed = (
+            ["across", "across_real"]
+            if self.cross
+            else ["keys", "memory", "memory_mask"]
+            if self.attends
+            else []
+        )
+        self.fixed_names = (
+            fixed
+            + (["memory"] if hasattr(decoder, "enter") else [])
+            + (["copies"] if self.copies else [])
+        )
         self.output_names = ["log_probs", *(f"{name}_after" for name in self.state_names)]
 
-    def begun(self, memory: Tensor, mask: Tensor, copies: Tensor | None) -> tuple[object, list[Tensor]]:
+    def begun(
+        self, memory: Tensor, mask: Tensor, copies: Tensor | None
+    ) -> tuple[object, list[Tensor]]:
         """(what the decoder carries before the first token, what stays as it is)"""
-        decoder, known = self.model.decoder, {"memory": memory, "memory_mask": mask, "copies": copies}
+        decoder, known = (
+            self.model.decoder,
+            {"memory": memory, "memory_mask": mask, "copies": copies},
+        )
         if self.cached:
             inner = Grown.empty(decoder.body, memory)
             if self.cross:
-                across = torch.stack([block.cross.keys_values(memory) for block in decoder.body.blocks], 1)  # (B, L, 2, A, S, D)
+                across = torch.stack(
+                    [block.cross.keys_values(memory) for block in decoder.body.blocks], 1
+                )  # (B, L, 2, A, S, D)
                 known |= {"across": across, "across_real": see_real(mask)}
                 inner = DecoderCache(inner, across, known["across_real"], None)
         else:
@@ -253,21 +337,37 @@ class Writing(nn.Module):
             known |= {"keys": inner.keys} if self.attends else {}
         return inner, [known[name] for name in self.fixed_names]
 
-    def step(self, token: Tensor, memory, mask, inner, copies: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+    def step(
+        self, token: Tensor, memory, mask, inner, copies: Tensor | None
+    ) -> tuple[Tensor, list[Tensor]]:
         y, inner = self.model.decoder(token[:, None], memory, mask, inner)
         # words of the source have numbers beyond the vocabulary's, no more than the source has places
         beside = (Wide(copies, copies.shape[1]),) if self.copies else ()
         text = inner.text if self.cross else inner
-        after = text.after(1) if self.cached else (inner.inner, inner.output) if self.attends else (inner,)
+        after = (
+            text.after(1)
+            if self.cached
+            else (inner.inner, inner.output)
+            if self.attends
+            else (inner,)
+        )
         return self.model.head.outputs(y, *beside)[:, 0].float(), list(after)
 
     def forward(self, token: Tensor, *tensors: Tensor):
         known = dict(zip([*self.state_names, *self.fixed_names], tensors))
         if self.cached:
             inner = Grown(known["past"], known["real"])
-            inner = DecoderCache(inner, known["across"], known["across_real"], None) if self.cross else inner
+            inner = (
+                DecoderCache(inner, known["across"], known["across_real"], None)
+                if self.cross
+                else inner
+            )
         else:
-            inner = AttentionState(*(known[name] for name in ("inner", "output", "keys"))) if self.attends else known["state"]
+            inner = (
+                AttentionState(*(known[name] for name in ("inner", "output", "keys")))
+                if self.attends
+                else known["state"]
+            )
         memory, mask, copies = (known.get(name) for name in ("memory", "memory_mask", "copies"))
         log_probs, after = self.step(token, memory, mask, inner, copies)
         return log_probs, *after
@@ -303,10 +403,14 @@ def named(fields: tuple[str, ...], kind: str) -> list[str]:
     return [NAMES[kind] if field == "inputs" else field for field in fields]
 
 
-def drawn(model, inputs, fields: tuple[str, ...], rows: int, steps: int, generator: np.random.Generator) -> Mapping[str, Tensor]:
+def drawn(
+    model, inputs, fields: tuple[str, ...], rows: int, steps: int, generator: np.random.Generator
+) -> Mapping[str, Tensor]:
     """Any batch of this shape: rows of different lengths, the longest of `steps`, and what stands beside them."""
     source = getattr(inputs, "source", inputs)
-    lengths = generator.integers(0 if hasattr(model, "body") and not hasattr(model, "decoder") else 1, steps + 1, rows)
+    lengths = generator.integers(
+        0 if hasattr(model, "body") and not hasattr(model, "decoder") else 1, steps + 1, rows
+    )
     lengths[generator.integers(rows)] = steps
     mask = np.arange(steps) < lengths[:, None]  # (B, T)
     batch = {"mask": mask}
@@ -315,7 +419,11 @@ def drawn(model, inputs, fields: tuple[str, ...], rows: int, steps: int, generat
     elif inputs.kind == "labels":
         batch["inputs"] = generator.integers(0, source.count, rows)
     elif inputs.kind in ("numbers", "frames"):
-        shape = (rows, source.width) if inputs.kind == "numbers" else (rows, steps, model.input.project.in_features)
+        shape = (
+            (rows, source.width)
+            if inputs.kind == "numbers"
+            else (rows, steps, model.input.project.in_features)
+        )
         batch["inputs"] = generator.normal(size=shape).astype(np.float32)
     else:
         batch["inputs"] = generator.integers(0, source.vocabulary, (rows, steps)) * mask
@@ -329,7 +437,9 @@ def drawn(model, inputs, fields: tuple[str, ...], rows: int, steps: int, generat
         letters = (getattr(model.input, "spelling", None) or model.spelling).table.num_embeddings
         spelled = np.arange(2 + steps % 5) < generator.integers(0, 3 + steps % 5, rows + 1)[:, None]
         batch["letters"] = generator.integers(1, letters, spelled.shape) * spelled  # (U, K)
-        batch["form"] = generator.integers(0, rows + 1, (batch["answers"] if "answers" in fields else mask).shape)
+        batch["form"] = generator.integers(
+            0, rows + 1, (batch["answers"] if "answers" in fields else mask).shape
+        )
     if "copies" in fields:
         batch["copies"] = generator.integers(0, model.head.width + steps, (rows, steps))
     return {name: torch.from_numpy(np.ascontiguousarray(batch[name])) for name in fields}

@@ -29,7 +29,9 @@ class Graph:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level, options.intra_op_num_threads = 3, torch.get_num_threads()
-        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(
+            path, options, providers=["CPUExecutionProvider"]
+        )
         self.inputs = {one.name: one.type for one in self.session.get_inputs()}
         self.outputs = [one.name for one in self.session.get_outputs()]
 
@@ -48,7 +50,10 @@ class State:
     window: Tensor | None = None
 
     def take(self, rows: Tensor) -> "State":
-        parts = ({name: part.index_select(0, rows) for name, part in some.items()} for some in (self.carried, self.fixed))
+        parts = (
+            {name: part.index_select(0, rows) for name, part in some.items()}
+            for some in (self.carried, self.fixed)
+        )
         return State(*parts, None if self.window is None else self.window.index_select(0, rows))
 
     def within(self, rows: Tensor) -> "State":
@@ -113,7 +118,11 @@ class OnnxNetwork:
         return torch.stack(every, 1)
 
     def aligned(self, batch: Batch) -> tuple[Tensor, Tensor] | None:
-        return (self.graphs["encoder"](self.fed(batch))["aligned"], batch.mask) if hasattr(self.network.head, "ctc") else None
+        return (
+            (self.graphs["encoder"](self.fed(batch))["aligned"], batch.mask)
+            if hasattr(self.network.head, "ctc")
+            else None
+        )
 
     # Hidden words: what the head would make of y is beside one another
 
@@ -134,13 +143,21 @@ class OnnxNetwork:
             return self.after(inputs, None)
         fed, step = self.fed(inputs), self.graphs["step"]
         made = fed | self.graphs["encoder"](fed)
-        fixed = {name: part for name, part in made.items() if name in step.inputs and f"{name}_after" not in step.outputs}
+        fixed = {
+            name: part
+            for name, part in made.items()
+            if name in step.inputs and f"{name}_after" not in step.outputs
+        }
         carried = {name: part for name, part in made.items() if f"{name}_after" in step.outputs}
         return self.narrowed(made["log_probs"], fixed), State(carried, fixed)
 
     def narrowed(self, log_probs: Tensor, fixed: dict[str, Tensor]) -> Tensor:
         """Without columns that no word of these sources has: a graph has one for every place of a source."""
-        return log_probs if "copies" not in fixed else log_probs[:, : max(self.head.width, int(fixed["copies"].max()) + 1)]
+        return (
+            log_probs
+            if "copies" not in fixed
+            else log_probs[:, : max(self.head.width, int(fixed["copies"].max()) + 1)]
+        )
 
     def step(self, state: State | Tensor, tokens: Tensor) -> tuple[Tensor, State | Tensor]:
         if "encoder" not in self.graphs:
@@ -151,16 +168,31 @@ class OnnxNetwork:
 
     def hidden(self, tokens: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """log p after each of these tokens (B, T, V), and the state after the last, where one is carried."""
-        made = self.graphs["step"](self.zero_state(len(tokens)) | {"tokens": tokens}
-                                   | ({} if state is None else {"state": state}))  # fmt: skip
+        made = self.graphs["step"](
+            self.zero_state(len(tokens))
+            | {"tokens": tokens}
+            | ({} if state is None else {"state": state})
+        )
         return made["log_probs"], made.get("state_after")
 
     def zero_state(self, rows: int) -> dict[str, Tensor]:
         """The state before a text."""
-        shapes = {one.name: one.shape for one in self.graphs["step"].session.get_inputs() if one.name != "tokens"}
+        shapes = {
+            one.name: one.shape
+            for one in self.graphs["step"].session.get_inputs()
+            if one.name != "tokens"
+        }
         kinds = {"tensor(float)": torch.float32, "tensor(bool)": torch.bool}
-        return {name: torch.zeros([size if isinstance(size, int) else rows if at == 0 else 0 for at, size in enumerate(shape)],
-                                  dtype=kinds[self.graphs["step"].inputs[name]]) for name, shape in shapes.items()}  # fmt: skip
+        return {
+            name: torch.zeros(
+                [
+                    size if isinstance(size, int) else rows if at == 0 else 0
+                    for at, size in enumerate(shape)
+                ],
+                dtype=kinds[self.graphs["step"].inputs[name]],
+            )
+            for name, shape in shapes.items()
+        }
 
     def after(self, tokens: Tensor, state: State | Tensor | None) -> tuple[Tensor, State | Tensor]:
         """As Network.after: a carried state goes on for ever; keys and values as long as all tokens fit; then the last `context`
@@ -170,11 +202,17 @@ class OnnxNetwork:
             return log_probs[:, -1], state
         window = tokens if state is None else torch.cat([state.window, tokens], 1)
         carried = {} if state is None else state.carried
-        if not self.network.body.cached or window.shape[1] > self.network.context or (state is not None and not carried):
+        if (
+            not self.network.body.cached
+            or window.shape[1] > self.network.context
+            or (state is not None and not carried)
+        ):
             window = window[:, -self.network.context :]
             return self.hidden(window, None)[0][:, -1], State({}, {}, window)
         made = self.graphs["step"](self.zero_state(len(tokens)) | carried | {"tokens": tokens})
-        return made["log_probs"][:, -1], State({name: made[f"{name}_after"] for name in ("past", "real")}, {}, window)
+        return made["log_probs"][:, -1], State(
+            {name: made[f"{name}_after"] for name in ("past", "real")}, {}, window
+        )
 
 
 # Comparing
@@ -184,8 +222,11 @@ def largest_difference(network, inputs, made: OnnxNetwork, seed: int = 0) -> flo
     """Between the two, over rows and steps of several shapes, rows of different lengths among them; as a share of what the
     network says, where that is more than 1. Where one has no probability, the other must have none."""
     generator, network = np.random.default_rng(seed), network.eval()
-    compare = compare_written if isinstance(network, EncoderDecoder) else (
-        compare_continued if inputs.kind == "lines" else compare_read)  # fmt: skip
+    compare = (
+        compare_written
+        if isinstance(network, EncoderDecoder)
+        else (compare_continued if inputs.kind == "lines" else compare_read)
+    )
     with torch.inference_mode():
         return max(compare(network, inputs, made, rows, steps, generator) for rows, steps in SHAPES)
 
@@ -211,7 +252,11 @@ def compare_read(network, inputs, made: OnnxNetwork, rows: int, steps: int, gene
     batch = drawn_batch(network, inputs, made, rows, steps, generator)
     expected, mask = network.masked(batch)
     outputs, _ = made.masked(batch)
-    return difference(outputs[mask], expected[mask]) if network.per_step else difference(outputs, expected)
+    return (
+        difference(outputs[mask], expected[mask])
+        if network.per_step
+        else difference(outputs, expected)
+    )
 
 
 def compare_written(network, inputs, made: OnnxNetwork, rows: int, steps: int, generator) -> float:
@@ -224,10 +269,15 @@ def compare_written(network, inputs, made: OnnxNetwork, rows: int, steps: int, g
     return max([*worst, difference(log_probs, expected)])
 
 
-def compare_continued(network, inputs, made: OnnxNetwork, rows: int, steps: int, generator) -> float:
+def compare_continued(
+    network, inputs, made: OnnxNetwork, rows: int, steps: int, generator
+) -> float:
     """Some tokens at once, then one by one, beyond what is looked back on where that is little."""
     tokens = torch.from_numpy(generator.integers(0, inputs.vocabulary, (rows, steps + STEPS)))
-    (expected, state), (log_probs, own) = network.begin(tokens[:, :steps]), made.begin(tokens[:, :steps])
+    (expected, state), (log_probs, own) = (
+        network.begin(tokens[:, :steps]),
+        made.begin(tokens[:, :steps]),
+    )
     worst = [difference(log_probs, expected)]
     for token in tokens[:, steps:].unbind(1):
         (expected, state), (log_probs, own) = network.step(state, token), made.step(own, token)
@@ -242,11 +292,17 @@ def check(network, inputs, folder: Path, what: str) -> float:
     except Mistake:
         raise
     except Exception as error:  # whatever onnxruntime says of a file
-        raise Mistake("{what} cannot be written as ONNX: onnxruntime does not compute it ({error}).", what=what,
-                      error=str(error).strip().splitlines()[0][:200]) from None  # fmt: skip
+        raise Mistake(
+            "{what} cannot be written as ONNX: onnxruntime does not compute it ({error}).",
+            what=what,
+            error=str(error).strip().splitlines()[0][:200],
+        ) from None
     if not apart <= CLOSE:
-        raise Mistake("{what} cannot be written as ONNX: computed by onnxruntime it is off by {apart:.1g}, and {close:.0e} is "
-                      "allowed.", what=what, apart=apart, close=CLOSE)  # fmt: skip
+        raise Mistake(
+            "{what} cannot be written as ONNX: computed by onnxruntime it is off by {apart:.1g}, and {close:.0e} is "
+            "allowed.",
+            what=what,
+            apart=apart,
+            close=CLOSE,
+        )
     return apart
-
-

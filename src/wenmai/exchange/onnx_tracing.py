@@ -15,31 +15,62 @@ import torch
 from torch import Tensor, nn
 
 from wenmai.errors import Mistake
-from wenmai.exchange.onnx_graphs import Beginning, Continuing, Reading, axes_of, drawn, fields_of, named, traceable
+from wenmai.exchange.onnx_graphs import (
+    Beginning,
+    Continuing,
+    Reading,
+    axes_of,
+    drawn,
+    fields_of,
+    named,
+    traceable,
+)
 from wenmai.locale import Message
 from wenmai.models.encoder_decoder import EncoderDecoder
 
 OPSET = 17
-QUANTIZED = ["MatMul", "Gather", "LSTM"]  # of what onnxruntime computes in 8 bits, what is as right on every processor
+QUANTIZED = [
+    "MatMul",
+    "Gather",
+    "LSTM",
+]  # of what onnxruntime computes in 8 bits, what is as right on every processor
 
 
-def write(module: nn.Module, feeds: dict[str, Tensor], path: Path, outputs: dict[str, str], what: Message) -> None:
+def write(
+    module: nn.Module, feeds: dict[str, Tensor], path: Path, outputs: dict[str, str], what: Message
+) -> None:
     """The graph of the module on these tensors, by their names. `outputs`: which of their dimensions are of any size; `what` it
     is, for messages."""
-    axes = {name: axes_of(name, "BT" if tensor.dim() > 1 and name == "form" else "B") for name, tensor in feeds.items()}
+    axes = {
+        name: axes_of(name, "BT" if tensor.dim() > 1 and name == "form" else "B")
+        for name, tensor in feeds.items()
+    }
     axes |= {name: axes_of(name, shape) for name, shape in outputs.items()}
     # With gradients, layers run as they are written, and no kernel of ours does instead.
     try:
         with quiet(), symbols(), torch.enable_grad():
-            torch.onnx.export(module, tuple(feeds.values()), path, input_names=list(feeds), output_names=list(outputs),
-                              dynamic_axes=axes, opset_version=OPSET, dynamo=False)  # fmt: skip
+            torch.onnx.export(
+                module,
+                tuple(feeds.values()),
+                path,
+                input_names=list(feeds),
+                output_names=list(outputs),
+                dynamic_axes=axes,
+                opset_version=OPSET,
+                dynamo=False,
+            )
         name_shapes(path, module, feeds, axes)
     except (torch.onnx.OnnxExporterError, RuntimeError, TypeError) as error:
-        raise Mistake("{what} cannot be written as ONNX: torch does not trace it ({error}).", what=what,
-                      error=str(error).strip().splitlines()[0][:200]) from None  # fmt: skip
+        raise Mistake(
+            "{what} cannot be written as ONNX: torch does not trace it ({error}).",
+            what=what,
+            error=str(error).strip().splitlines()[0][:200],
+        ) from None
 
 
-def name_shapes(path: Path, module: nn.Module, feeds: dict[str, Tensor], axes: dict[str, dict[int, str]]) -> None:
+def name_shapes(
+    path: Path, module: nn.Module, feeds: dict[str, Tensor], axes: dict[str, dict[int, str]]
+) -> None:
     """Of outputs, the sizes that are the same for all batches, where the exporter has made up names for them."""
     import onnx
 
@@ -72,8 +103,13 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def symbols() -> Iterator[None]:
-    known = {"aten::mT": matrix_transpose, "aten::take_along_dim": take_along_dim, "aten::logaddexp": log_add_exp,
-             "aten::index_add": index_add, "aten::unflatten": unflatten}  # fmt: skip
+    known = {
+        "aten::mT": matrix_transpose,
+        "aten::take_along_dim": take_along_dim,
+        "aten::logaddexp": log_add_exp,
+        "aten::index_add": index_add,
+        "aten::unflatten": unflatten,
+    }
     for name, symbol in known.items():
         torch.onnx.register_custom_op_symbolic(name, symbol, OPSET)
     try:
@@ -95,7 +131,9 @@ def take_along_dim(graph, x, index, dim):
     rows = graph.op("Slice", graph.op("Shape", index), at[0], at[1])
     width = graph.op("Slice", graph.op("Shape", x), at[1], at[2])
     shape = graph.op("Concat", rows, width, axis_i=0)
-    return graph.op("GatherElements", x, graph.op("Expand", index, shape), axis_i=int(dim.node().t("value")))
+    return graph.op(
+        "GatherElements", x, graph.op("Expand", index, shape), axis_i=int(dim.node().t("value"))
+    )
 
 
 def log_add_exp(graph, a, b):
@@ -114,7 +152,12 @@ def index_add(graph, x, dim, index, more, alpha=None):
 
 def unflatten(graph, x, dim, sizes):
     """(…, A·D) → (…, A, D); torch's own takes the length that was traced for the length of all"""
-    sizes = [int(size) for size in (sizes.node().t("value") if sizes.node().kind() == "onnx::Constant" else constants(sizes))]
+    sizes = [
+        int(size)
+        for size in (
+            sizes.node().t("value") if sizes.node().kind() == "onnx::Constant" else constants(sizes)
+        )
+    ]
     shape = torch.tensor([0] * (x.type().dim() - 1) + sizes)  # 0: as it is
     return graph.op("Reshape", x, graph.op("Constant", value_t=shape))
 
@@ -139,7 +182,9 @@ def check_installed() -> None:
         import onnx
         import onnxruntime  # noqa: F401
     except ImportError:
-        raise Mistake("--format onnx needs the packages onnx and onnxruntime: pip install 'wenmai[onnx]'.") from None
+        raise Mistake(
+            "--format onnx needs the packages onnx and onnxruntime: pip install 'wenmai[onnx]'."
+        ) from None
     del onnx
 
 
@@ -153,7 +198,13 @@ def write_graphs(network, inputs, folder: Path, what: Message) -> None:
         if module.state_names == ["past", "real"]:  # some tokens before these
             state = [part.detach() for part in module(tokens, *state)[1:]]
         feeds = {"tokens": tokens} | dict(zip(module.state_names, state))
-        write(module, feeds, folder / "step.onnx", {"log_probs": "BT"} | dict.fromkeys(module.output_names[1:], "B"), what)
+        write(
+            module,
+            feeds,
+            folder / "step.onnx",
+            {"log_probs": "BT"} | dict.fromkeys(module.output_names[1:], "B"),
+            what,
+        )
         return
     fields = fields_of(network, inputs)
     longest = getattr(getattr(inputs, "source", inputs), "most", None) or max(1, inputs.longest)
@@ -162,11 +213,19 @@ def write_graphs(network, inputs, folder: Path, what: Message) -> None:
     if not isinstance(network, EncoderDecoder):
         module = Reading(model, fields)
         shape = "B" if not network.per_step else "BW" if "answers" in feeds else "BT"
-        write(module, feeds, folder / "model.onnx", dict.fromkeys(module.output_names, "B") | {"outputs": shape}, what)
+        write(
+            module,
+            feeds,
+            folder / "model.onnx",
+            dict.fromkeys(module.output_names, "B") | {"outputs": shape},
+            what,
+        )
         return
     module = Beginning(model, fields)
     write(module, feeds, folder / "encoder.onnx", dict.fromkeys(module.output_names, "B"), what)
     step, known = module.decoder, dict(zip(module.output_names, module(*batch.values()))) | feeds
     token = torch.from_numpy(generator.integers(0, inputs.target.vocabulary, 2))
-    feeds = {"token": token} | {name: known[name].detach() for name in (*step.state_names, *step.fixed_names)}
+    feeds = {"token": token} | {
+        name: known[name].detach() for name in (*step.state_names, *step.fixed_names)
+    }
     write(step, feeds, folder / "step.onnx", dict.fromkeys(step.output_names, "B"), what)

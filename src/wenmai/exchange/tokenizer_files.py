@@ -16,9 +16,18 @@ from wenmai.errors import Mistake
 
 LARGEST = 1 << 26  # bytes of a file of JSON
 NEWLINE, END_OF_TEXT = "Ċ", "<|endoftext|>"  # tokens of GPT-2
-NAMES = {"pad": ("[PAD]", "<pad>"), "unknown": ("[UNK]", "<unk>"), "begin": ("[CLS]", "<s>", "<bos>"),
-         "separator": ("[SEP]", "</s>", "<sep>"), "mask": ("[MASK]", "<mask>")}  # fmt: skip
-NORMALIZER = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
+NAMES = {
+    "pad": ("[PAD]", "<pad>"),
+    "unknown": ("[UNK]", "<unk>"),
+    "begin": ("[CLS]", "<s>", "<bos>"),
+    "separator": ("[SEP]", "</s>", "<sep>"),
+    "mask": ("[MASK]", "<mask>"),
+}
+NORMALIZER = {
+    "do_lower_case": "lowercase",
+    "strip_accents": "strip_accents",
+    "tokenize_chinese_chars": "handle_chinese_chars",
+}
 UNUSUAL = "\U0010fffd"  # a character that no vocabulary has
 BARE = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that take tokenizer.json as it is
 
@@ -29,11 +38,17 @@ def understood(path: Path) -> Iterator[None]:
     try:
         yield
     except take.Unfit as unfit:
-        raise Mistake("{file} cannot be imported: {reason}.", file=path, reason=unfit.message) from None
+        raise Mistake(
+            "{file} cannot be imported: {reason}.", file=path, reason=unfit.message
+        ) from None
     except FileNotFoundError:
         raise Mistake("{file} is missing.", file=path) from None
     except (ValueError, AttributeError, RecursionError, SafetensorError) as error:
-        raise Mistake("{file} cannot be read ({error}).", file=path, error=short(str(error).splitlines()[0], 200)) from None
+        raise Mistake(
+            "{file} cannot be read ({error}).",
+            file=path,
+            error=short(str(error).splitlines()[0], 200),
+        ) from None
 
 
 def read_json(path: Path) -> dict:
@@ -57,7 +72,9 @@ def engine_of(folder: Path):
             try:
                 engine = Tokenizer.from_file(str(path))
             except Exception as error:  # whatever the library says of a file that is not its own
-                raise take.Unfit("the tokenizer cannot be read: {reason}", reason=short(str(error), 200)) from None
+                raise take.Unfit(
+                    "the tokenizer cannot be read: {reason}", reason=short(str(error), 200)
+                ) from None
             configure_normalizer(engine, folder)
         elif (folder / "vocab.txt").is_file():
             engine = word_pieces(folder)
@@ -74,8 +91,15 @@ def configure_normalizer(engine, folder: Path) -> None:
     """What tokenizer_config.json says of a tokenizer of BERT's goes before what is said in tokenizer.json."""
     from tokenizers import normalizers
 
-    about = read_json(folder / "tokenizer_config.json") if (folder / "tokenizer_config.json").is_file() else {}
-    if not isinstance(engine.normalizer, normalizers.BertNormalizer) or about.get("tokenizer_class") in BARE:
+    about = (
+        read_json(folder / "tokenizer_config.json")
+        if (folder / "tokenizer_config.json").is_file()
+        else {}
+    )
+    if (
+        not isinstance(engine.normalizer, normalizers.BertNormalizer)
+        or about.get("tokenizer_class") in BARE
+    ):
         return
     for theirs, ours in NORMALIZER.items():
         if about.get(theirs) is not None:
@@ -96,7 +120,9 @@ def word_pieces(folder: Path):
     ends = [(token, vocabulary[token]) for token in ("[SEP]", "[CLS]") if token in vocabulary]
     if len(ends) < 2:
         raise take.Unfit("the vocabulary lacks [CLS] or [SEP]")
-    engine.add_special_tokens([token for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if token in vocabulary])
+    engine.add_special_tokens(
+        [token for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if token in vocabulary]
+    )
     engine.post_processor = processors.BertProcessing(*ends)
     return engine
 
@@ -109,12 +135,20 @@ def byte_pairs(folder: Path):
     lines = (folder / "merges.txt").read_text(encoding="utf-8").splitlines()
     merges = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
     engine = Tokenizer(models.BPE(vocabulary, merges))
-    engine.pre_tokenizer, engine.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    special = [token for token in ("<s>", "<pad>", "</s>", "<unk>", "<mask>", END_OF_TEXT) if token in vocabulary]
+    engine.pre_tokenizer, engine.decoder = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        decoders.ByteLevel(),
+    )
+    special = [
+        token
+        for token in ("<s>", "<pad>", "</s>", "<unk>", "<mask>", END_OF_TEXT)
+        if token in vocabulary
+    ]
     engine.add_special_tokens(special)
     if "<s>" in vocabulary and "</s>" in vocabulary:
-        engine.post_processor = processors.RobertaProcessing(("</s>", vocabulary["</s>"]), ("<s>", vocabulary["<s>"]),
-                                                             add_prefix_space=False)  # fmt: skip
+        engine.post_processor = processors.RobertaProcessing(
+            ("</s>", vocabulary["</s>"]), ("<s>", vocabulary["<s>"]), add_prefix_space=False
+        )
     return engine
 
 
@@ -125,7 +159,11 @@ def line_tokenizer(folder: Path) -> Imported:
         known = engine.get_vocab()
         end = known.get(NEWLINE, known.get(END_OF_TEXT))
         if end is None:
-            raise take.Unfit("no token closes a line: it has neither {first} nor {second}", first=NEWLINE, second=END_OF_TEXT)
+            raise take.Unfit(
+                "no token closes a line: it has neither {first} nor {second}",
+                first=NEWLINE,
+                second=END_OF_TEXT,
+            )
         return Imported(engine, Special(end=end))
 
 
@@ -134,21 +172,28 @@ def framed_tokenizer(folder: Path) -> tuple[Imported, Wrapping]:
     engine = engine_of(folder)
     with understood(folder):
         known = engine.get_vocab()
-        numbers = {role: next((known[name] for name in names if name in known), None) for role, names in NAMES.items()}
+        numbers = {
+            role: next((known[name] for name in names if name in known), None)
+            for role, names in NAMES.items()
+        }
         try:
             one, two = engine.encode("a"), engine.encode("a", "b")
             engine.encode(UNUSUAL)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
-            raise take.Unfit("the tokenizer cannot be read: {reason}", reason=short(str(error), 200)) from None
+            raise take.Unfit(
+                "the tokenizer cannot be read: {reason}", reason=short(str(error), 200)
+            ) from None
         before, after = around(one.ids, one.special_tokens_mask)[::2]
         parts = around(two.ids, two.special_tokens_mask)
         if len(parts) != 3 or (before, after) != (parts[0], parts[2]):
             raise take.Unfit("its template wraps texts in a way that is not known here")
         if not {number for part in parts for number in part} <= set(known.values()):
             raise take.Unfit("its template names tokens that are not in the vocabulary")
-        return Imported(engine, Special(**numbers)), Wrapping(*map(tuple, parts), second=two.type_ids[-1])
+        return Imported(engine, Special(**numbers)), Wrapping(
+            *map(tuple, parts), second=two.type_ids[-1]
+        )
 
 
 def around(ids: list[int], special: list[int]) -> list[list[int]]:

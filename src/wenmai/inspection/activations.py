@@ -1,11 +1,11 @@
 """Activation functions, and the values that the model really saw on them.
 
-    step       1 if z > 0 else 0                     Rosenblatt 1958
-    sigmoid    L / (1 + e^(−k(z − z₀)))              slope k·p·(L − p)/L; L = k = 1 and z₀ = 0 in gates
-    tanh       (e^z − e^−z) / (e^z + e^−z)           slope 1 − tanh²
-    relu       max(0, z)                             slope 0 or 1
-    gelu       z · Φ(z)                              Hendrycks & Gimpel 2016
-    softmax    e^(z_i) / Σ_j e^(z_j)                 shown as the curve of one z among others that stay where they are
+step       1 if z > 0 else 0                     Rosenblatt 1958
+sigmoid    L / (1 + e^(−k(z − z₀)))              slope k·p·(L − p)/L; L = k = 1 and z₀ = 0 in gates
+tanh       (e^z − e^−z) / (e^z + e^−z)           slope 1 − tanh²
+relu       max(0, z)                             slope 0 or 1
+gelu       z · Φ(z)                              Hendrycks & Gimpel 2016
+softmax    e^(z_i) / Σ_j e^(z_j)                 shown as the curve of one z among others that stay where they are
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def seen(reading: Reading) -> dict[str, np.ndarray]:
     if not reading.network:
         if hasattr(reading.model, "z") and reading.examples is not None:
             z = reading.model.z(reading.examples.inputs)
-            logistic, probable = hasattr(reading.model, "L") and reading.model.output == 0, reading.model.has_probabilities
+            logistic, probable = (
+                hasattr(reading.model, "L") and reading.model.output == 0,
+                reading.model.has_probabilities,
+            )
             add("sigmoid" if logistic else "softmax" if probable else "step", z)
         return {name: np.concatenate(values) for name, values in collected.items()}
     for layer in layers_of(reading):
@@ -64,10 +67,17 @@ def seen(reading: Reading) -> dict[str, np.ndarray]:
             add("tanh", np.arctanh(np.clip(new, -1 + 1e-7, 1 - 1e-7)))
         elif new is not None:
             add("relu", new)
-    kinds = {block.activation.split("-")[0] for block in reading.model.modules() if isinstance(block, Block)}
+    kinds = {
+        block.activation.split("-")[0]
+        for block in reading.model.modules()
+        if isinstance(block, Block)
+    }
     for name, values in reading.passed(".before").items():
         for value in values:
-            add(next(iter(kinds), "relu") if ".mlp." in f".{name}" and "block." in name else "relu", value.cpu())
+            add(
+                next(iter(kinds), "relu") if ".mlp." in f".{name}" and "block." in name else "relu",
+                value.cpu(),
+            )
     if reading.outputs.dim() and reading.probable:
         outputs = reading.outputs[reading.mask] if reading.outputs.dim() == 3 else reading.outputs
         add("softmax", outputs.cpu().clamp(min=-30))
@@ -76,19 +86,39 @@ def seen(reading: Reading) -> dict[str, np.ndarray]:
 
 def panels(reading: Reading) -> list[Panel]:
     z, values = np.linspace(-EDGE, EDGE, POINTS), seen(reading)
-    L, k, z0 = (float(getattr(reading.model, name, usual)) for name, usual in (("L", 1.0), ("k", 1.0), ("z0", 0.0)))
+    L, k, z0 = (
+        float(getattr(reading.model, name, usual))
+        for name, usual in (("L", 1.0), ("k", 1.0), ("z0", 0.0))
+    )
     others = np.array([0.0])
-    functions = {"step": lambda z: (z > 0).astype(float), "sigmoid": lambda z: sigmoid(z, L, k, z0), "tanh": np.tanh,
-                 "relu": lambda z: np.maximum(z, 0), "gelu": gelu, "softmax": lambda z: softmax_among(z, others)}  # fmt: skip
+    functions = {
+        "step": lambda z: (z > 0).astype(float),
+        "sigmoid": lambda z: sigmoid(z, L, k, z0),
+        "tanh": np.tanh,
+        "relu": lambda z: np.maximum(z, 0),
+        "gelu": gelu,
+        "softmax": lambda z: softmax_among(z, others),
+    }
     captions = {
-        "step": Message("1 above 0, else 0: its slope is 0 everywhere, so that no gradient can teach through it."),
-        "sigmoid": Message("L / (1 + e^(−k(z − z₀))) with L = {L:g}, k = {k:g}, z₀ = {z0:g}: steepest at z₀, and flat where it "
-                           "is sure.", L=L, k=k, z0=z0),
+        "step": Message(
+            "1 above 0, else 0: its slope is 0 everywhere, so that no gradient can teach through it."
+        ),
+        "sigmoid": Message(
+            "L / (1 + e^(−k(z − z₀))) with L = {L:g}, k = {k:g}, z₀ = {z0:g}: steepest at z₀, and flat where it "
+            "is sure.",
+            L=L,
+            k=k,
+            z0=z0,
+        ),
         "tanh": Message("From −1 to 1, steepest at 0: values far from 0 learn little more."),
-        "relu": Message("What is below 0 is 0, and passes no gradient; above, the slope is 1 however large it is."),
+        "relu": Message(
+            "What is below 0 is 0, and passes no gradient; above, the slope is 1 however large it is."
+        ),
         "gelu": Message("As relu, but smooth: a little below 0 still passes."),
-        "softmax": Message("One z beside another that stays at 0: e^z / (e^z + 1). All of them share one probability."),
-    }  # fmt: skip
+        "softmax": Message(
+            "One z beside another that stays at 0: e^z / (e^z + 1). All of them share one probability."
+        ),
+    }
     made: list[Panel] = []
     for name, function in functions.items():
         shares = np.full(POINTS, np.nan)
@@ -96,11 +126,31 @@ def panels(reading: Reading) -> list[Panel]:
         if name in values:
             counts, _ = np.histogram(np.clip(values[name], -EDGE, EDGE), POINTS, (-EDGE, EDGE))
             shares = counts / max(1, counts.sum())
-            notes = [Message("{count:,} values of this input; those beyond ±{edge:g} are counted at the edge", edge=EDGE,
-                             count=values[name].size)]  # fmt: skip
+            notes = [
+                Message(
+                    "{count:,} values of this input; those beyond ±{edge:g} are counted at the edge",
+                    edge=EDGE,
+                    count=values[name].size,
+                )
+            ]
         title = Message("Activation: {name}", name=name)
-        made.append(Curves(f"activation-{name}", title, captions[name], z.round(3).tolist(),
-                           np.stack([function(z), slope(function, z) if name != "step" else np.zeros(POINTS), shares]), SERIES,
-                           phrase("axis", "z"), notes=notes))  # fmt: skip
+        made.append(
+            Curves(
+                f"activation-{name}",
+                title,
+                captions[name],
+                z.round(3).tolist(),
+                np.stack(
+                    [
+                        function(z),
+                        slope(function, z) if name != "step" else np.zeros(POINTS),
+                        shares,
+                    ]
+                ),
+                SERIES,
+                phrase("axis", "z"),
+                notes=notes,
+            )
+        )
     made.sort(key=lambda panel: panel.name.removeprefix("activation-") not in values)
     return made

@@ -22,11 +22,18 @@ from wenmai.locale.messages import phrases
 from wenmai.page.panels import Matrix, Panel
 
 NAME = re.compile(r"(?P<side>.*?)(?P<layer>block\.\d+\.)?(?P<kind>attention|memory)")
-PARTS = phrases("part", encoder="the encoder", decoder="the decoder", likest="the words of the question as they are written",
-                context="the states")  # fmt: skip
+PARTS = phrases(
+    "part",
+    encoder="the encoder",
+    decoder="the decoder",
+    likest="the words of the question as they are written",
+    context="the states",
+)
 VIEWS = [phrase("view", "mean"), phrase("view", "rolled out over layers")]
-NOT_WHY = Message("Attention is where it looks, not why it answers: what a head does for the answer shows when it is switched "
-                  "off.")  # fmt: skip
+NOT_WHY = Message(
+    "Attention is where it looks, not why it answers: what a head does for the answer shows when it is switched "
+    "off."
+)
 
 
 @dataclass
@@ -50,10 +57,16 @@ def maps_of(reading: Reading) -> list[Attention]:
     groups: dict[tuple[str, str, bool], list[np.ndarray]] = {}
     for name, value in reading.notes.items():
         if match := NAME.fullmatch(name):
-            weights = value[reading.row if len(value) > reading.row else 0].float().cpu().numpy()  # (A, T, S)
-            groups.setdefault((match["side"], match["kind"], bool(match["layer"])), []).append(weights)
-    return [of_part(reading, side + kind, np.stack(layers), kind == "memory" or not blocks)
-            for (side, kind, blocks), layers in groups.items()]  # fmt: skip
+            weights = (
+                value[reading.row if len(value) > reading.row else 0].float().cpu().numpy()
+            )  # (A, T, S)
+            groups.setdefault((match["side"], match["kind"], bool(match["layer"])), []).append(
+                weights
+            )
+    return [
+        of_part(reading, side + kind, np.stack(layers), kind == "memory" or not blocks)
+        for (side, kind, blocks), layers in groups.items()
+    ]
 
 
 def of_part(reading: Reading, name: str, weights: np.ndarray, across: bool) -> Attention:
@@ -72,7 +85,10 @@ def shifted(words: list[Word], before: int) -> list[Word]:
     """What a decoder reads at each place: its opening, or `before` vectors more that stand there, then what it wrote last."""
     opening = [Word("<s>" if not before else str(at + 1), [at]) for at in range(before + 1)]
     last = max((place for word in words for place in word.places), default=0)
-    moved = [Word(word.name, [place + before + 1 for place in word.places if place < last], word.span) for word in words]
+    moved = [
+        Word(word.name, [place + before + 1 for place in word.places if place < last], word.span)
+        for word in words
+    ]
     return opening + [word for word in moved if word.places]
 
 
@@ -103,50 +119,101 @@ def panels(reading: Reading) -> list[Panel]:
 
 
 def slug(name: str) -> str:
-    return "attention" if name == "attention" else name.replace(".attention", "").replace(".", "-") + "-attention"
+    return (
+        "attention"
+        if name == "attention"
+        else name.replace(".attention", "").replace(".", "-") + "-attention"
+    )
 
 
 def choices(part: Attention) -> list[tuple[Message, list[str]]]:
     layers, heads = part.weights.shape[:2]
-    return [(phrase("choice", "layer"), [str(layer + 1) for layer in range(layers)]),
-            (phrase("choice", "head"), [str(head + 1) for head in range(heads)])]  # fmt: skip
+    return [
+        (phrase("choice", "layer"), [str(layer + 1) for layer in range(layers)]),
+        (phrase("choice", "head"), [str(head + 1) for head in range(heads)]),
+    ]
 
 
 def titled(part: Attention) -> Message:
     if part.across:
         return Message("Attention across: what is written looks at what was read")
     side = part.name.split(".")[0]
-    return Message("Attention inside {part}", part=PARTS[side]) if side in PARTS else Message("Attention")
+    return (
+        Message("Attention inside {part}", part=PARTS[side])
+        if side in PARTS
+        else Message("Attention")
+    )
 
 
 def of_texts(part: Attention) -> list[Panel]:
     rows, columns = [word.name for word in part.rows], [word.name for word in part.columns]
     joined, name = part.joined, slug(part.name)
-    caption = Message("Every row is a word that looks, every column a word that is looked at; a row adds up to 1. Choose a layer "
-                      "and a head: some look at the word before, some at the same word, some at the end.")  # fmt: skip
-    made: list[Panel] = [Matrix(name, titled(part), caption, joined, rows, columns, choices(part), lines=True, notes=[NOT_WHY],
-                                see=("switches",))]  # fmt: skip
+    caption = Message(
+        "Every row is a word that looks, every column a word that is looked at; a row adds up to 1. Choose a layer "
+        "and a head: some look at the word before, some at the same word, some at the end."
+    )
+    made: list[Panel] = [
+        Matrix(
+            name,
+            titled(part),
+            caption,
+            joined,
+            rows,
+            columns,
+            choices(part),
+            lines=True,
+            notes=[NOT_WHY],
+            see=("switches",),
+        )
+    ]
     if part.across:
-        made.append(Matrix(f"{name}-alignment", Message("Alignment"),
-                           Message("What was read stands across, what was written down: the bright square of a row is the word "
-                                   "that it was written from."), joined[-1].mean(0), rows, columns, lines=True,
-                           notes=[NOT_WHY], see=("switches",)))  # fmt: skip
+        made.append(
+            Matrix(
+                f"{name}-alignment",
+                Message("Alignment"),
+                Message(
+                    "What was read stands across, what was written down: the bright square of a row is the word "
+                    "that it was written from."
+                ),
+                joined[-1].mean(0),
+                rows,
+                columns,
+                lines=True,
+                notes=[NOT_WHY],
+                see=("switches",),
+            )
+        )
     elif part.weights.shape[0] * part.weights.shape[1] > 1:
         means = part.weights.mean(1)  # (L, T, S)
         square = part.weights.shape[-2] == part.weights.shape[-1]
         several = np.stack([means.mean(0), rollout(means)] if square else [means.mean(0)])
-        caption = Message("The mean over all heads and layers; and rolled out: how much of each word there is in what stands at "
-                          "a place after the last layer, if every layer passes on half of what came in.")  # fmt: skip
-        made.append(Matrix(f"{name}-mean", Message("Attention of all heads together"), caption,
-                           summed(averaged(several, part.rows, -2), part.columns, -1), rows, columns,
-                           [(phrase("choice", "view"), VIEWS[: len(several)])], lines=True, notes=[NOT_WHY],
-                           see=("switches",)))  # fmt: skip
+        caption = Message(
+            "The mean over all heads and layers; and rolled out: how much of each word there is in what stands at "
+            "a place after the last layer, if every layer passes on half of what came in."
+        )
+        made.append(
+            Matrix(
+                f"{name}-mean",
+                Message("Attention of all heads together"),
+                caption,
+                summed(averaged(several, part.rows, -2), part.columns, -1),
+                rows,
+                columns,
+                [(phrase("choice", "view"), VIEWS[: len(several)])],
+                lines=True,
+                notes=[NOT_WHY],
+                see=("switches",),
+            )
+        )
     return made
 
 
 def patches_of(reading: Reading, part: Attention) -> tuple[int, int] | None:
     """How many patches a picture has, down and across, where it is read so."""
-    size, shape = getattr(reading.model.input, "patch", None), getattr(reading.source, "shape", None)
+    size, shape = (
+        getattr(reading.model.input, "patch", None),
+        getattr(reading.source, "shape", None),
+    )
     if not size or shape is None or len(shape) < 2:
         return None
     grid = -(-shape[0] // size), -(-shape[1] // size)
@@ -165,7 +232,26 @@ def of_pictures(reading: Reading, part: Attention) -> list[Panel]:
     grid = patches_of(reading, part)
     columns = [f"{row + 1},{column + 1}" for row in range(grid[0]) for column in range(grid[1])]
     rows = columns if part.weights.shape[-2] == len(columns) else [word.name for word in part.rows]
-    weights = part.weights if part.weights.shape[-2] == len(columns) else averaged(part.weights, part.rows, -2)
-    caption = Message("The patches of the picture that are looked at, laid on it: every row is a patch, or a word, that looks.")
-    return [Matrix(slug(part.name), Message("Attention over the picture"), caption, weights, rows, columns, choices(part),
-                   picture=picture_of(reading), patches=grid, notes=[NOT_WHY], see=("switches",))]  # fmt: skip
+    weights = (
+        part.weights
+        if part.weights.shape[-2] == len(columns)
+        else averaged(part.weights, part.rows, -2)
+    )
+    caption = Message(
+        "The patches of the picture that are looked at, laid on it: every row is a patch, or a word, that looks."
+    )
+    return [
+        Matrix(
+            slug(part.name),
+            Message("Attention over the picture"),
+            caption,
+            weights,
+            rows,
+            columns,
+            choices(part),
+            picture=picture_of(reading),
+            patches=grid,
+            notes=[NOT_WHY],
+            see=("switches",),
+        )
+    ]

@@ -25,12 +25,17 @@ from wenmai.page.panels import Bars, Matrix, Panel, Tokens
 
 POINTS = 32  # of the integral
 ROOM = 1 << 22  # places × places that are held at once
-SERIES = list(phrases("series", "input × gradient", "integrated gradients", "lost without it").values())
+SERIES = list(
+    phrases("series", "input × gradient", "integrated gradients", "lost without it").values()
+)
 
 
 def compared_with(reading: Reading) -> Tensor | None:
     """x⁰ (T, E); None for nothing"""
-    wrapping, special = getattr(reading.source, "wrapping", None), getattr(reading.source, "special", None)
+    wrapping, special = (
+        getattr(reading.source, "wrapping", None),
+        getattr(reading.source, "special", None),
+    )
     if reading.ids is None or wrapping is None or special.mask is None:
         return None
     tokens = reading.batch.inputs.clone()
@@ -40,7 +45,9 @@ def compared_with(reading: Reading) -> Tensor | None:
         return reading.model.input(replace(reading.batch, inputs=tokens))[0][reading.row]
 
 
-def gradient_at(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+def gradient_at(
+    reading: Reading, scale: Tensor, raw: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
     """(x − x⁰, ∂f/∂x on the way to x for every α of `scale`, f there): x (T, E), the gradients (K, T, E). `raw`: x are the
     numbers or points of the input itself, not what the input layer makes of them."""
     model, count = reading.model, len(scale)
@@ -56,7 +63,11 @@ def gradient_at(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Ten
             outputs = model(replace(batch, inputs=points))
         else:
             outputs = model.outputs_from(points, mask, None, batch=batch)
-        chosen = chosen[: len(chosen)].expand(count, *chosen.shape[1:]) if chosen.dim() and len(chosen) == 1 else chosen
+        chosen = (
+            chosen[: len(chosen)].expand(count, *chosen.shape[1:])
+            if chosen.dim() and len(chosen) == 1
+            else chosen
+        )
         asked = reading.mask[:1].expand(count, *reading.mask.shape[1:])
         f = reading.support_of(outputs, chosen, asked)  # (K,)
         (gradient,) = torch.autograd.grad(f.sum(), points)
@@ -87,8 +98,15 @@ def in_pieces(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Tenso
         parts = [gradient_of_choice(reading, float(one)) for one in scale]
     else:
         places = reading.batch.mask.shape[-1]
-        parts = [gradient_at(reading, some, raw) for some in scale.split(max(1, min(POINTS, ROOM // max(1, places * places))))]
-    return parts[0][0], torch.cat([gradient for _, gradient, _ in parts]), torch.cat([f for *_, f in parts])
+        parts = [
+            gradient_at(reading, some, raw)
+            for some in scale.split(max(1, min(POINTS, ROOM // max(1, places * places))))
+        ]
+    return (
+        parts[0][0],
+        torch.cat([gradient for _, gradient, _ in parts]),
+        torch.cat([f for *_, f in parts]),
+    )
 
 
 def input_times_gradient(reading: Reading, raw: bool = False) -> np.ndarray:
@@ -98,7 +116,9 @@ def input_times_gradient(reading: Reading, raw: bool = False) -> np.ndarray:
     return per_place(x * gradient[0], raw)
 
 
-def integrated_gradients(reading: Reading, raw: bool = False, points: int = POINTS) -> tuple[np.ndarray, float]:
+def integrated_gradients(
+    reading: Reading, raw: bool = False, points: int = POINTS
+) -> tuple[np.ndarray, float]:
     """((T,), f(x) − f(x⁰), which they add up to)"""
     places, weights = np.polynomial.legendre.leggauss(points)
     scale = torch.tensor((places + 1) / 2, dtype=torch.float32)
@@ -142,11 +162,24 @@ def panels(reading: Reading, occluded: bool = True) -> list[Panel]:
     series = [gradient, summed(integrated[: len(reading.ids)], reading.words)]
     if occluded:
         series.append(occlusion(reading))
-    caption = Message("What speaks for the answer, word by word: above 0 it speaks for it, below 0 against it. Integrated "
-                      "gradients add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a "
-                      "word is what a second reading without it says.", difference=difference)  # fmt: skip
-    return [Tokens("attribution", Message("Which words moved the answer"), caption, [word.name for word in reading.words],
-                   np.stack(series), SERIES[: len(series)], notes=missed(integrated, difference), see=("switches",))]  # fmt: skip
+    caption = Message(
+        "What speaks for the answer, word by word: above 0 it speaks for it, below 0 against it. Integrated "
+        "gradients add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a "
+        "word is what a second reading without it says.",
+        difference=difference,
+    )
+    return [
+        Tokens(
+            "attribution",
+            Message("Which words moved the answer"),
+            caption,
+            [word.name for word in reading.words],
+            np.stack(series),
+            SERIES[: len(series)],
+            notes=missed(integrated, difference),
+            see=("switches",),
+        )
+    ]
 
 
 def missed(integrated: np.ndarray, difference: float) -> list[Message]:
@@ -154,18 +187,36 @@ def missed(integrated: np.ndarray, difference: float) -> list[Message]:
     total = float(integrated.sum())
     if abs(total - difference) <= 0.05 * max(abs(difference), 0.01):
         return []
-    return [Message("the way is crooked here: {points} points of it add up to {found:.4g} instead", points=POINTS, found=total)]
+    return [
+        Message(
+            "the way is crooked here: {points} points of it add up to {found:.4g} instead",
+            points=POINTS,
+            found=total,
+        )
+    ]
 
 
 def of_numbers(reading: Reading) -> list[Panel]:
     """Of numbers, frames and pictures: every number of the input."""
     values, difference = integrated_gradients(reading, raw=True)
-    caption = Message("Integrated gradients: how much each number of the input speaks for the answer; they add up to "
-                      "{difference:.4g}.", difference=difference)  # fmt: skip
+    caption = Message(
+        "Integrated gradients: how much each number of the input speaks for the answer; they add up to "
+        "{difference:.4g}.",
+        difference=difference,
+    )
     title = Message("Which numbers moved the answer")
     if values.ndim == 1:
         names = [f"x{at + 1}" for at in range(len(values))]
         return [Bars("attribution", title, caption, names, values)]
     values = values.sum(-1) if values.ndim == 3 else values
-    return [Matrix("attribution", title, caption, values, [str(at + 1) for at in range(values.shape[0])],
-                   [str(at + 1) for at in range(values.shape[1])], scale="signed")]  # fmt: skip
+    return [
+        Matrix(
+            "attribution",
+            title,
+            caption,
+            values,
+            [str(at + 1) for at in range(values.shape[0])],
+            [str(at + 1) for at in range(values.shape[1])],
+            scale="signed",
+        )
+    ]

@@ -25,11 +25,24 @@ from wenmai.locale import Message
 from wenmai.page.panels import Formula, FormulaStep, Panel
 
 CELL_FORMULAS = {
-    "rnn": "h = tanh(W·x + U·h₋₁ + b)", "relu": "h = relu(W·x + U·h₋₁ + b)", "rnn-residual": "h = h₋₁ + u",
-    "rnn-coupled": "h = f·h₋₁ + (1 − f)·u", "rnn-gated": "h = f·h₋₁ + i·u", "lstm": "c = f·c₋₁ + i·u,  h = o·tanh(c)",
+    "rnn": "h = tanh(W·x + U·h₋₁ + b)",
+    "relu": "h = relu(W·x + U·h₋₁ + b)",
+    "rnn-residual": "h = h₋₁ + u",
+    "rnn-coupled": "h = f·h₋₁ + (1 − f)·u",
+    "rnn-gated": "h = f·h₋₁ + i·u",
+    "lstm": "c = f·c₋₁ + i·u,  h = o·tanh(c)",
     "gru": "h = z·h₋₁ + (1 − z)·n",
-}  # fmt: skip
-LETTERS = {"forget": "f", "input": "i", "output": "o", "update": "u", "new": "n", "reset": "r", "cell": "c", "state": "h"}
+}
+LETTERS = {
+    "forget": "f",
+    "input": "i",
+    "output": "o",
+    "update": "u",
+    "new": "n",
+    "reset": "r",
+    "cell": "c",
+    "state": "h",
+}
 
 
 def line_of(function: Callable, *parts: str) -> str:
@@ -71,23 +84,32 @@ def chosen_cell(part: attention.Attention, cell: str) -> tuple[int, int, int, in
     words = len(part.rows), len(part.columns)
     sizes = (*part.weights.shape[:2], *words)
     if not all(0 <= at < size for at, size in zip((layer, head, row, column), sizes)):
-        raise Mistake("--cell {cell}: expected layer,head,row,column from 1 on, at the most {most}.", cell=cell,
-                      most=",".join(map(str, sizes)))  # fmt: skip
+        raise Mistake(
+            "--cell {cell}: expected layer,head,row,column from 1 on, at the most {most}.",
+            cell=cell,
+            most=",".join(map(str, sizes)),
+        )
     return layer, head, part.rows[row].places[-1], part.columns[column].places[0]
 
 
 def of_attention(reading: Reading, part: attention.Attention, cell: str) -> Panel:
     layer, head, row, column = chosen_cell(part, cell) if cell else brightest(part)
     passed = reading.passed(".query", ".key", ".value")
-    kinds = {kind: [values for name, values in passed.items() if matches(name, part.name, kind)][layer]
-             for kind in ("query", "key", "value")}  # fmt: skip
+    kinds = {
+        kind: [values for name, values in passed.items() if matches(name, part.name, kind)][layer]
+        for kind in ("query", "key", "value")
+    }
     at = min(reading.row, len(kinds["query"][0]) - 1)
-    q = torch.cat(kinds["query"], 2)[at, head, row].double().cpu().numpy()  # a step each, or all at once
+    q = (
+        torch.cat(kinds["query"], 2)[at, head, row].double().cpu().numpy()
+    )  # a step each, or all at once
     k, v = (kinds[kind][-1][at, head].double().cpu().numpy() for kind in ("key", "value"))
     weights = part.weights[layer, head, row]
     mine = part.weights.shape[0] * part.weights.shape[1] > 0 and len(k[0]) == len(q)
-    names = {place: word.name for word in (*part.rows,) for place in word.places}, {
-        place: word.name for word in part.columns for place in word.places}  # fmt: skip
+    names = (
+        {place: word.name for word in (*part.rows,) for place in word.places},
+        {place: word.name for word in part.columns for place in word.places},
+    )
     steps = []
     blocks = not any(isinstance(module, Context) for module in reading.model.modules())
     source = attended if blocks else Context.with_weights
@@ -100,14 +122,29 @@ def of_attention(reading: Reading, part: attention.Attention, cell: str) -> Pane
         scores = np.log(np.maximum(weights, 1e-30))
     seen = weights > 0
     shifted = np.where(seen, np.exp(scores - scores[seen].max()), 0.0)
-    steps.append(FormulaStep("a = e^s / Σ e^s", {"e^s": shifted, "Σ": float(shifted.sum()), "a": float(weights[column])},
-                             line_of(source, "softmax(-1)")))  # fmt: skip
+    steps.append(
+        FormulaStep(
+            "a = e^s / Σ e^s",
+            {"e^s": shifted, "Σ": float(shifted.sum()), "a": float(weights[column])},
+            line_of(source, "softmax(-1)"),
+        )
+    )
     context = weights.astype(np.float64) @ v
-    steps.append(FormulaStep("c = Σ a·v", {"a": weights, "v": v[column], "a·v": float(weights[column]) * v[column], "c": context},
-                             line_of(source, "weights", "@ v")))  # fmt: skip
-    caption = Message("How {row} came to look at {column} in layer {layer}, head {head}: {share:.1%} of its look.",
-                      row=names[0].get(row, str(row + 1)), column=names[1].get(column, str(column + 1)), layer=layer + 1,
-                      head=head + 1, share=float(weights[column]))  # fmt: skip
+    steps.append(
+        FormulaStep(
+            "c = Σ a·v",
+            {"a": weights, "v": v[column], "a·v": float(weights[column]) * v[column], "c": context},
+            line_of(source, "weights", "@ v"),
+        )
+    )
+    caption = Message(
+        "How {row} came to look at {column} in layer {layer}, head {head}: {share:.1%} of its look.",
+        row=names[0].get(row, str(row + 1)),
+        column=names[1].get(column, str(column + 1)),
+        layer=layer + 1,
+        head=head + 1,
+        share=float(weights[column]),
+    )
     return Formula("formula", Message("One square of the map, step by step"), caption, steps)
 
 
@@ -135,7 +172,17 @@ def of_gates(reading: Reading) -> list[Panel]:
             values[f"{letter}₋₁"] = float(part[before, unit]) if 0 <= before < len(part) else 0.0
     step = CELLS[layer.cell].step
     source = line_of(step, "c = ") or line_of(step, "return")
-    caption = Message("Unit {unit} of {layer} at the word {word}: what it kept, what it took in, what it shows.", unit=unit,
-                      layer=layer.name, word=words[at].name)  # fmt: skip
-    return [Formula("formula", Message("One step of the cell, with its numbers"), caption,
-                    [FormulaStep(CELL_FORMULAS[layer.cell], values, source)])]  # fmt: skip
+    caption = Message(
+        "Unit {unit} of {layer} at the word {word}: what it kept, what it took in, what it shows.",
+        unit=unit,
+        layer=layer.name,
+        word=words[at].name,
+    )
+    return [
+        Formula(
+            "formula",
+            Message("One step of the cell, with its numbers"),
+            caption,
+            [FormulaStep(CELL_FORMULAS[layer.cell], values, source)],
+        )
+    ]

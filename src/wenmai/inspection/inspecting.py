@@ -53,7 +53,11 @@ def attended(reading: Reading, asked: Asked) -> list[Panel]:
 
 
 def gated(reading: Reading, asked: Asked) -> list[Panel]:
-    return gates.panels(reading, gates.UNITS if "gates" in asked.show else gates.FEW) if reading.network else []
+    return (
+        gates.panels(reading, gates.UNITS if "gates" in asked.show else gates.FEW)
+        if reading.network
+        else []
+    )
 
 
 def moved(reading: Reading, asked: Asked) -> list[Panel]:
@@ -61,7 +65,9 @@ def moved(reading: Reading, asked: Asked) -> list[Panel]:
         from wenmai.inspection import explained
 
         return explained.of_text(reading, asked.tokens)
-    return attribution.panels(reading, occluded=len(reading.words) <= LONG or "attribution" in asked.show)
+    return attribution.panels(
+        reading, occluded=len(reading.words) <= LONG or "attribution" in asked.show
+    )
 
 
 def fired(reading: Reading, asked: Asked) -> list[Panel]:
@@ -81,7 +87,9 @@ def neared(reading: Reading, asked: Asked) -> list[Panel]:
     return [] if asked.rows is None else neighbours.panels(reading, *asked.rows)
 
 
-KINDS: dict[str, tuple[Callable[[Reading, Asked], list[Panel]], bool]] = {  # name → (its panels, whether it comes unasked)
+KINDS: dict[
+    str, tuple[Callable[[Reading, Asked], list[Panel]], bool]
+] = {  # name → (its panels, whether it comes unasked)
     "sounds": (lambda reading, asked: sounds.panels(reading), True),
     "attribution": (moved, True),
     "surprise": (lambda reading, asked: surprise.panels(reading), True),
@@ -91,7 +99,10 @@ KINDS: dict[str, tuple[Callable[[Reading, Asked], list[Panel]], bool]] = {  # na
     "switches": (switched, True),
     "formula": (lambda reading, asked: formula.panels(reading, asked.cell), True),
     "neighbours": (neared, True),
-    "embeddings": (lambda reading, asked: embeddings.panels(reading, asked.analogies, asked.map), False),
+    "embeddings": (
+        lambda reading, asked: embeddings.panels(reading, asked.analogies, asked.map),
+        False,
+    ),
     "positions": (lambda reading, asked: positions.panels(reading), False),
     "gradients": (lambda reading, asked: gradients.panels(reading), False),
     "activations": (lambda reading, asked: activations.panels(reading), False),
@@ -106,7 +117,11 @@ def chosen_kinds(asked: Asked) -> list[str]:
         return list(KINDS)
     options = {"switches": asked.off, "embeddings": asked.analogies, "formula": asked.cell}
     implied = [name for name, value in options.items() if value]
-    return list(dict.fromkeys([*(asked.show or [name for name, (_, unasked) in KINDS.items() if unasked]), *implied]))
+    return list(
+        dict.fromkeys(
+            [*(asked.show or [name for name, (_, unasked) in KINDS.items() if unasked]), *implied]
+        )
+    )
 
 
 def panels_of(reading: Reading, asked: Asked) -> list[Panel]:
@@ -117,8 +132,12 @@ def panels_of(reading: Reading, asked: Asked) -> list[Panel]:
             continue
         own = KINDS[name][0](reading, asked)
         if not own and name in asked.show:
-            raise Mistake("{rung} has no {what} to show of this; it has {instead}.", rung=reading.estimator.rung, what=name,
-                          instead=Listed(there_is(reading, asked)))  # fmt: skip
+            raise Mistake(
+                "{rung} has no {what} to show of this; it has {instead}.",
+                rung=reading.estimator.rung,
+                what=name,
+                instead=Listed(there_is(reading, asked)),
+            )
         made += own
     return made
 
@@ -126,7 +145,9 @@ def panels_of(reading: Reading, asked: Asked) -> list[Panel]:
 def there_is(reading: Reading, asked: Asked) -> list[str]:
     """The kinds of which this model has something."""
     plain = Asked(rows=asked.rows)
-    return [name for name, (make, _) in KINDS.items() if name not in asked.show and make(reading, plain)]
+    return [
+        name for name, (make, _) in KINDS.items() if name not in asked.show and make(reading, plain)
+    ]
 
 
 # One result
@@ -135,10 +156,16 @@ def there_is(reading: Reading, asked: Asked) -> list[str]:
 def facts_of(reading: Reading, run: str) -> list[tuple[Message, str]]:
     estimator = reading.estimator
     facts = [(phrase("fact", "run"), run)] if run else []
-    facts += [(phrase("fact", "rung"), estimator.rung), (phrase("fact", "task"), estimator.task_.profile.words)]
+    facts += [
+        (phrase("fact", "rung"), estimator.rung),
+        (phrase("fact", "task"), estimator.task_.profile.words),
+    ]
     facts += [(phrase("fact", "input"), shown_value(reading))]
     if reading.network and reading.batch.target_mask is not None:
-        facts += [(phrase("fact", "written"), reading.written_text), (phrase("fact", "log p"), f"{reading.support:.4f}")]
+        facts += [
+            (phrase("fact", "written"), reading.written_text),
+            (phrase("fact", "log p"), f"{reading.support:.4f}"),
+        ]
     elif reading.chosen is not None:
         name = phrase("fact", "next word") if reading.running else phrase("fact", "answer")
         facts += [(name, reading.named(reading.outputs))]
@@ -155,12 +182,28 @@ def shown_value(reading: Reading) -> str:
     if isinstance(reading.value, Clip):
         return str(reading.value)
     value = np.asarray(reading.value)
-    return ", ".join(f"{number:g}" for number in value) if value.ndim == 1 else " × ".join(map(str, value.shape))
+    return (
+        ", ".join(f"{number:g}" for number in value)
+        if value.ndim == 1
+        else " × ".join(map(str, value.shape))
+    )
 
 
-def inspect(estimator, value, show: Sequence[str] | str = (), *, off: Sequence[str] | str = (), beside: dict | None = None,
-            run: str = "", target: str | None = None, analogies: Sequence[str] | str = (), map: str = "pca", cell: str = "",
-            rows: tuple | None = None, tokens: np.ndarray | None = None) -> Inspection:  # fmt: skip
+def inspect(
+    estimator,
+    value,
+    show: Sequence[str] | str = (),
+    *,
+    off: Sequence[str] | str = (),
+    beside: dict | None = None,
+    run: str = "",
+    target: str | None = None,
+    analogies: Sequence[str] | str = (),
+    map: str = "pca",
+    cell: str = "",
+    rows: tuple | None = None,
+    tokens: np.ndarray | None = None,
+) -> Inspection:
     """What a trained estimator makes of one input, as panels that show themselves in a notebook.
 
     `show`: sounds, attention, gates, attribution, switches, surprise, embeddings, positions, gradients, activations, formula,
@@ -176,22 +219,51 @@ def inspect(estimator, value, show: Sequence[str] | str = (), *, off: Sequence[s
         return Inspection(title, facts_of(first, run), panels_of(first, asked), first.messages)
     several = [panels_of(reading, asked) for reading in readings.values()]
     panels: list[Panel] = surprise.together(readings)
-    panels.append(Beside("beside", Message("Side by side"), Message("The same input, looked at in the same ways."),
-                         list(readings), several))  # fmt: skip
-    return Inspection(title, facts_of(first, run), panels, [note for reading in readings.values() for note in reading.messages])
+    panels.append(
+        Beside(
+            "beside",
+            Message("Side by side"),
+            Message("The same input, looked at in the same ways."),
+            list(readings),
+            several,
+        )
+    )
+    return Inspection(
+        title,
+        facts_of(first, run),
+        panels,
+        [note for reading in readings.values() for note in reading.messages],
+    )
 
 
-def over_time(steps: dict[str, object], value, show: Sequence[str] | str = (), *, run: str = "") -> Inspection:
+def over_time(
+    steps: dict[str, object], value, show: Sequence[str] | str = (), *, run: str = ""
+) -> Inspection:
     """One run over its checkpoints: estimators by the step they were kept at, the first first."""
     asked = Asked(listed(show) or ("attribution", "attention", "embeddings"))
     readings = {name: Reading(estimator, value) for name, estimator in steps.items()}
     last = list(readings.values())[-1]
     kinds = [name for name in chosen_kinds(asked) if show or KINDS[name][0](last, asked)]
-    several = [[panel for name in kinds for panel in KINDS[name][0](reading, asked)] for reading in readings.values()]
-    panel = Beside("steps", Message("Over its training"),
-                   Message("Move through the checkpoints: how the answer, what moved it, attention and neighbours came about."),
-                   list(readings), several, slider=True)  # fmt: skip
-    return Inspection(Message("Inside {rung}", rung=last.estimator.rung), facts_of(last, run), [panel], last.messages)
+    several = [
+        [panel for name in kinds for panel in KINDS[name][0](reading, asked)]
+        for reading in readings.values()
+    ]
+    panel = Beside(
+        "steps",
+        Message("Over its training"),
+        Message(
+            "Move through the checkpoints: how the answer, what moved it, attention and neighbours came about."
+        ),
+        list(readings),
+        several,
+        slider=True,
+    )
+    return Inspection(
+        Message("Inside {rung}", rung=last.estimator.rung),
+        facts_of(last, run),
+        [panel],
+        last.messages,
+    )
 
 
 def listed(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Positions: how a network knows where a token stands (formulas: layers/positions.py).
 
-    the matrix       P (positions, numbers): a row a position; of rotary ones cos(t·θ_i) and sin(t·θ_i), which turn q and k
-    dot products     P_t · P_s / (|P_t||P_s|): near positions are alike; of rotary ones Σ_i cos((t − s) θ_i) / (D/2), what turning
-                     leaves of a product of equal vectors
+the matrix       P (positions, numbers): a row a position; of rotary ones cos(t·θ_i) and sin(t·θ_i), which turn q and k
+dot products     P_t · P_s / (|P_t||P_s|): near positions are alike; of rotary ones Σ_i cos((t − s) θ_i) / (D/2), what turning
+                 leaves of a product of equal vectors
 """
 
 from __future__ import annotations
@@ -52,16 +52,43 @@ def panels(reading: Reading) -> list[Panel]:
     names = [str(at) for at in range(len(values))]
     some = unit(values[:COMPARED].astype(np.float64))
     products = some @ some.T
-    caption = Message("A row is a position, a column one of its numbers: slow waves and quick ones together say where it is. "
-                      "What was learned has no such order, but near positions come out alike.")  # fmt: skip
-    distances = np.array([np.diagonal(products, distance).mean() for distance in range(len(products))])
+    caption = Message(
+        "A row is a position, a column one of its numbers: slow waves and quick ones together say where it is. "
+        "What was learned has no such order, but near positions come out alike."
+    )
+    distances = np.array(
+        [np.diagonal(products, distance).mean() for distance in range(len(products))]
+    )
     return [
-        Matrix("positions", Message("Positions: {kind}", kind=kind), caption, values, names,
-               [str(at) for at in range(values.shape[1])], scale="signed"),
-        Matrix("positions-products", Message("How alike positions are"),
-               Message("Cosine of every pair of the first {count}: bright along the diagonal, where positions are near.",
-                       count=len(products)), products, names[: len(products)], names[: len(products)], scale="signed"),
-        Curves("positions-distance", Message("How alike positions are, by their distance"),
-               Message("The mean over all pairs that stand so far apart."), list(range(len(products))), distances[None],
-               [kind], phrase("axis", "distance"), phrase("axis", "cosine")),
-    ]  # fmt: skip
+        Matrix(
+            "positions",
+            Message("Positions: {kind}", kind=kind),
+            caption,
+            values,
+            names,
+            [str(at) for at in range(values.shape[1])],
+            scale="signed",
+        ),
+        Matrix(
+            "positions-products",
+            Message("How alike positions are"),
+            Message(
+                "Cosine of every pair of the first {count}: bright along the diagonal, where positions are near.",
+                count=len(products),
+            ),
+            products,
+            names[: len(products)],
+            names[: len(products)],
+            scale="signed",
+        ),
+        Curves(
+            "positions-distance",
+            Message("How alike positions are, by their distance"),
+            Message("The mean over all pairs that stand so far apart."),
+            list(range(len(products))),
+            distances[None],
+            [kind],
+            phrase("axis", "distance"),
+            phrase("axis", "cosine"),
+        ),
+    ]

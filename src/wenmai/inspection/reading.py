@@ -1,10 +1,10 @@
 """A reading: what a model made of one input, and what can be asked of it again.
 
-    words     what was read, joined into words, and where each stands (words.py)
-    notes     what the written-out formulas came to (layers/trace.py)
-    chosen    the answer, and `support`, the number that speaks for it: log p of a class, of all tags, of the next word, of the
-              text that was written; or the number that was answered
-    without   the same input without one of its words, read anew
+words     what was read, joined into words, and where each stands (words.py)
+notes     what the written-out formulas came to (layers/trace.py)
+chosen    the answer, and `support`, the number that speaks for it: log p of a class, of all tags, of the next word, of the
+          text that was written; or the number that was answered
+without   the same input without one of its words, read anew
 """
 
 from __future__ import annotations
@@ -28,8 +28,19 @@ from wenmai.layers.trace import Reach, Trace
 from wenmai.locale import Message
 from wenmai.tasks import hypotheses, writing
 
-LONGEST = 512  # tokens of a running text that are looked at, by a network that could read on for ever
-BATCHED = ("inputs", "mask", "target", "target_mask", "segment", "answers", "copies", "form")  # tensors with a row an example
+LONGEST = (
+    512  # tokens of a running text that are looked at, by a network that could read on for ever
+)
+BATCHED = (
+    "inputs",
+    "mask",
+    "target",
+    "target_mask",
+    "segment",
+    "answers",
+    "copies",
+    "form",
+)  # tensors with a row an example
 
 
 class Reading:
@@ -37,13 +48,19 @@ class Reading:
 
     def __init__(self, estimator, value, text: str | None = None):
         self.estimator, self.value, self.task = estimator, value, estimator.task_
-        self.trained, self.inputs, self.model = estimator.trained(), estimator.inputs_, estimator.model_
+        self.trained, self.inputs, self.model = (
+            estimator.trained(),
+            estimator.inputs_,
+            estimator.model_,
+        )
         self.running, self.network = self.inputs.kind == "lines", isinstance(self.model, nn.Module)
         self.messages: list[Message] = []
         self.text, self.shorter = text, {}
         if not self.network:
             self.batch = None
-            self.examples = None if self.running else self.task.examples(self.trained, self.together())
+            self.examples = (
+                None if self.running else self.task.examples(self.trained, self.together())
+            )
             return
         self.examples = None
         if self.running:
@@ -60,15 +77,24 @@ class Reading:
             return self.value[None]
         if isinstance(self.value, Clip):
             return Clips([self.value])
-        return Sequences.of([self.value], np.float64) if self.inputs.kind == "frames" else [self.value]
+        return (
+            Sequences.of([self.value], np.float64) if self.inputs.kind == "frames" else [self.value]
+        )
 
     def prompt_batch(self) -> Batch:
         """A running text, from the end of a line before it; of a long one the end, from which the next word is said."""
-        tokens = np.concatenate([[self.inputs.special.end], self.inputs.prompt(self.value)]).astype(np.int64)
+        tokens = np.concatenate([[self.inputs.special.end], self.inputs.prompt(self.value)]).astype(
+            np.int64
+        )
         most = LONGEST if self.model.carried else min(LONGEST, self.model.context)
         if len(tokens) > most:
-            self.messages.append(Message("the text has {tokens:,} tokens, and its last {most:,} are looked at", most=most,
-                                         tokens=len(tokens)))  # fmt: skip
+            self.messages.append(
+                Message(
+                    "the text has {tokens:,} tokens, and its last {most:,} are looked at",
+                    most=most,
+                    tokens=len(tokens),
+                )
+            )
         row = torch.from_numpy(tokens[-most:])[None].to(self.trained.device)
         return Batch(row, torch.ones_like(row, dtype=torch.bool))
 
@@ -118,25 +144,39 @@ class Reading:
         if self.tokenizer is None and self.pretokenized is None:
             return None
         if not self.network:
-            return self.examples.inputs[0] if self.examples is not None else self.inputs.prompt(self.value)
+            return (
+                self.examples.inputs[0]
+                if self.examples is not None
+                else self.inputs.prompt(self.value)
+            )
         if self.batch.inputs.is_floating_point() or self.batch.inputs.dim() != 2:
             return None
         return self.batch.inputs[self.row][self.batch.mask[self.row]].cpu().numpy()
 
     @cached_property
     def words(self) -> list[Word]:
-        if self.pretokenized is not None and self.network and self.batch.answers is not None:  # read in pieces
+        if (
+            self.pretokenized is not None and self.network and self.batch.answers is not None
+        ):  # read in pieces
             first = self.batch.answers[0]
             starts = first[first >= 0].tolist()
             ends = [*starts[1:], len(self.ids) - len(self.source.wrapping.after)]
-            inner = [Word(name, list(range(start, end)), (0, at, at + 1))
-                     for at, (name, start, end) in enumerate(zip(self.pretokenized, starts, ends))]  # fmt: skip
+            inner = [
+                Word(name, list(range(start, end)), (0, at, at + 1))
+                for at, (name, start, end) in enumerate(zip(self.pretokenized, starts, ends))
+            ]
             around = {place for word in inner for place in word.places}
-            rest = [Word(joining.name_of(self.tokenizer, int(self.ids[place])), [place]) for place in range(len(self.ids))
-                    if place not in around]  # fmt: skip
+            rest = [
+                Word(joining.name_of(self.tokenizer, int(self.ids[place])), [place])
+                for place in range(len(self.ids))
+                if place not in around
+            ]
             return sorted([*inner, *rest], key=lambda word: word.places[0])
         if self.pretokenized is not None:
-            return [Word(name, [at], (0, at, at + 1)) for at, name in enumerate(self.pretokenized[: len(self.ids)])]
+            return [
+                Word(name, [at], (0, at, at + 1))
+                for at, name in enumerate(self.pretokenized[: len(self.ids)])
+            ]
         if self.ids is None:
             return self.places_in_words()
         return joining.words_read(self.tokenizer, self.source.special, self.ids, self.texts)
@@ -156,7 +196,9 @@ class Reading:
         ids = self.batch.target[0][self.batch.target_mask[0]].cpu().tolist()
         words = hypotheses.own_words(self.examples.inputs, 0)
         lines = self.inputs.target.knowing(words).lines
-        return joining.words_written(lines.tokenizer, lines.special, ids, writing.token_names(lines, ids))
+        return joining.words_written(
+            lines.tokenizer, lines.special, ids, writing.token_names(lines, ids)
+        )
 
     @property
     def written_text(self) -> str | None:
@@ -188,7 +230,11 @@ class Reading:
     def asked(self, mask: Tensor) -> Tensor:
         """Of words that are guessed, the hidden ones, where there are some."""
         hidden = None if self.tokenizer is None else self.tokenizer.special.mask
-        if hidden is None or mask.shape != self.batch.inputs.shape or not getattr(self.model.head, "masked", False):
+        if (
+            hidden is None
+            or mask.shape != self.batch.inputs.shape
+            or not getattr(self.model.head, "masked", False)
+        ):
             return mask
         places = self.batch.inputs == hidden
         return places if places.any() else mask
@@ -204,7 +250,9 @@ class Reading:
         if self.network:
             return self.answered[0]
         if self.running:
-            return self.trained.language.begin(self.inputs.prompt(self.value))[0].unsqueeze(1)  # (1, 1, V)
+            return self.trained.language.begin(self.inputs.prompt(self.value))[0].unsqueeze(
+                1
+            )  # (1, 1, V)
         outputs = self.task.outputs(self.trained, self.examples)
         return torch.from_numpy(np.array(outputs[0])).unsqueeze(0)
 
@@ -226,9 +274,14 @@ class Reading:
             return self.batch.target
         return self.head.chosen(self.outputs, self.mask)
 
-    def support_of(self, outputs: Tensor, chosen: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    def support_of(
+        self, outputs: Tensor, chosen: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         """(B,) what speaks for the answer, or for another"""
-        chosen, mask = self.chosen if chosen is None else chosen, self.mask if mask is None else mask
+        chosen, mask = (
+            self.chosen if chosen is None else chosen,
+            self.mask if mask is None else mask,
+        )
         if self.network and self.batch.target_mask is not None:
             each = outputs.gather(2, chosen.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, T)
             return each.masked_fill(~mask, 0.0).sum(1)
@@ -276,9 +329,15 @@ class Reading:
             return ""
         if self.network and len(self.batch.inputs) > 1:  # one of several texts
             return str(self.value[-1][int(chosen)])
-        if self.batch is not None and self.batch.answers is not None and self.pretokenized is None:  # from where to where
+        if (
+            self.batch is not None and self.batch.answers is not None and self.pretokenized is None
+        ):  # from where to where
             first, last = (int(self.batch.answers[0, edge]) for edge in chosen[0])
-            inside = [word.name for word in self.words if word.span and first <= word.places[0] and word.places[-1] <= last]
+            inside = [
+                word.name
+                for word in self.words
+                if word.span and first <= word.places[0] and word.places[-1] <= last
+            ]
             return " ".join(inside) or "–"
         if self.network and hasattr(self.model.head, "blank"):  # a token a frame, or none
             return self.task.spelled(self.trained, outputs) or "–"
@@ -288,8 +347,11 @@ class Reading:
         if classes is not None:
             return " ".join(str(classes[tag]) for tag in chosen[mask].tolist())
         if not self.head_has_tokens:
-            return ", ".join(f"{number:.4g}" for number in chosen.flatten().tolist()) if chosen.is_floating_point() else str(
-                chosen.flatten().tolist())  # fmt: skip
+            return (
+                ", ".join(f"{number:.4g}" for number in chosen.flatten().tolist())
+                if chosen.is_floating_point()
+                else str(chosen.flatten().tolist())
+            )
         if self.running:
             return joining.shown(writing.token_names(self.inputs, chosen.tolist())[0])
         return " ".join(joining.name_of(self.tokenizer, number) for number in chosen[mask].tolist())
@@ -307,7 +369,11 @@ class Reading:
         words = [word for word in self.words if word.span is not None]
         if self.pretokenized is not None:
             return words if len(words) > 1 else []
-        return [word for word in words if joining.without(self.texts[word.span[0]], *word.span[1:]).strip()]
+        return [
+            word
+            for word in words
+            if joining.without(self.texts[word.span[0]], *word.span[1:]).strip()
+        ]
 
     def without(self, word: Word) -> Reading:
         """The input without this word, read anew, once: what is written for it stays the same."""
@@ -326,8 +392,12 @@ class Reading:
         else:
             value = with_text(self.value, text, joining.without(self.texts[text], start, end))
         less = Reading(self.estimator, value, self.written_text)
-        if self.written is not None and not isinstance(self.examples.inputs, Copied):  # also where it was not written to its end
-            less.batch = replace(less.batch, target=self.batch.target, target_mask=self.batch.target_mask)
+        if self.written is not None and not isinstance(
+            self.examples.inputs, Copied
+        ):  # also where it was not written to its end
+            less.batch = replace(
+                less.batch, target=self.batch.target, target_mask=self.batch.target_mask
+            )
         return less
 
     def support_without(self, word: Word) -> tuple[float, float]:
@@ -339,7 +409,9 @@ class Reading:
         kept = [place for place in range(self.chosen.shape[1]) if place != at]
         chosen, mask = self.chosen[:, kept], self.mask[:, kept]
         before = self.head.support(self.outputs[:, kept], mask, chosen)
-        after = less.head.support(less.outputs, less.mask, chosen if not chosen.is_floating_point() else less.chosen)
+        after = less.head.support(
+            less.outputs, less.mask, chosen if not chosen.is_floating_point() else less.chosen
+        )
         return float(before[0]), float(after[0])
 
     def moved(self, word: Word, less: Reading) -> Tensor:
@@ -366,7 +438,11 @@ def with_text(value, which: int, text: str):
     for part in value:
         size = 1 if isinstance(part, str) else len(part)
         if at <= which < at + size:
-            part = text if isinstance(part, str) else [text if at + step == which else one for step, one in enumerate(part)]
+            part = (
+                text
+                if isinstance(part, str)
+                else [text if at + step == which else one for step, one in enumerate(part)]
+            )
         parts.append(part)
         at += size
     return tuple(parts) if isinstance(value, tuple) else parts
@@ -381,12 +457,23 @@ def cut_notes(examples: Examples, batch: Batch) -> list[Message]:
     most = int(batch.mask[0].sum())
     if len(batch.inputs) > 1 or length <= most:
         return []
-    return [Message("the text has {tokens:,} tokens, of which the network reads the first {most:,}", tokens=length, most=most)]
+    return [
+        Message(
+            "the text has {tokens:,} tokens, of which the network reads the first {most:,}",
+            tokens=length,
+            most=most,
+        )
+    ]
 
 
 def repeated(batch: Batch, count: int, row: int = 0) -> Batch:
     """One row of a batch, so many times."""
     named = {name: getattr(batch, name) for name in BATCHED}
-    return replace(batch, **{name: tensor[row : row + 1].expand(count, *tensor.shape[1:]) for name, tensor in named.items()
-                             if tensor is not None})  # fmt: skip
-
+    return replace(
+        batch,
+        **{
+            name: tensor[row : row + 1].expand(count, *tensor.shape[1:])
+            for name, tensor in named.items()
+            if tensor is not None
+        },
+    )

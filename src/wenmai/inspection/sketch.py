@@ -18,8 +18,14 @@ ENDS = ("1", "2", "…", "n")
 class Sketch:
     """`left`: where its columns begin; `spread`: from column to column; `steps`: the names of the columns."""
 
-    def __init__(self, left: float = 0.0, spread: float = 1.35, steps: tuple[str, ...] = ENDS, seen: set[int] | None = None,
-                 before: str = ""):  # fmt: skip
+    def __init__(
+        self,
+        left: float = 0.0,
+        spread: float = 1.35,
+        steps: tuple[str, ...] = ENDS,
+        seen: set[int] | None = None,
+        before: str = "",
+    ):
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
         self.left, self.spread, self.steps, self.before = left, spread, steps, before
@@ -43,16 +49,27 @@ class Sketch:
         self.boxes.append(Box(name, label, x, -STEP * self.level, detail, kind, width))
         return name
 
-    def row(self, letter: str, kind: str, detail: str = "", shift: float = 0.0, follow: list[str] | None = None,
-            names: list[str] | None = None) -> list[str]:  # fmt: skip
+    def row(
+        self,
+        letter: str,
+        kind: str,
+        detail: str = "",
+        shift: float = 0.0,
+        follow: list[str] | None = None,
+        names: list[str] | None = None,
+    ) -> list[str]:
         """A box a step, each above what is `followed`: the row before, or what all of it comes from."""
         below, made = self.last if follow is None else follow, []
         for at, (step, x) in enumerate(zip(self.steps, self.columns)):
             more = step == "…"
             label = "…" if more else names[at] if names else f"{letter}{step}".translate(SUBSCRIPTS)
-            made.append(self.add(label, x + shift, "more" if more else kind, "" if more else detail))
+            made.append(
+                self.add(label, x + shift, "more" if more else kind, "" if more else detail)
+            )
             if below and not more:
-                self.arrows.append(Arrow(below[at] if len(below) == len(self.steps) else below[0], made[-1]))
+                self.arrows.append(
+                    Arrow(below[at] if len(below) == len(self.steps) else below[0], made[-1])
+                )
         self.last, self.level = made, self.level + 1
         return made
 
@@ -82,7 +99,9 @@ class Sketch:
     def aside(self, label: str, detail: str, level: int) -> str:
         """A box to the left of the columns, which only what another part has written comes into."""
         self.level, here = level, self.level
-        name = self.add(label, self.left - (1.55 if self.spread < 2 else 2.15), "layer", detail, 1.5)
+        name = self.add(
+            label, self.left - (1.55 if self.spread < 2 else 2.15), "layer", detail, 1.5
+        )
         self.from_memory.append(name)
         self.level = here
         return name
@@ -100,7 +119,9 @@ class Sketch:
         own = [weight for part in parts if part is not None for weight in part.parameters()]
         new = {id(weight): weight.numel() for weight in own if id(weight) not in self.seen}
         self.seen |= new.keys()
-        shared = "a table that stands below" if len({id(weight) for weight in own}) > len(new) else ""
+        shared = (
+            "a table that stands below" if len({id(weight) for weight in own}) > len(new) else ""
+        )
         return lines(shared, counted(sum(new.values())) if new else "")
 
 

@@ -1,8 +1,8 @@
 """Sounds: the spectrogram that is read, and beside it which step says which letter.
 
-    spectrogram   x_m(t), band by band (data/sound/features.py), as the network reads it: its mean taken off
-    alignment     γ_t(n): of all paths of CTC that say the text, the share in which step t says its n-th token (layers/ctc.py)
-    words         when each word begins and ends, on the most probable path
+spectrogram   x_m(t), band by band (data/sound/features.py), as the network reads it: its mean taken off
+alignment     γ_t(n): of all paths of CTC that say the text, the share in which step t says its n-th token (layers/ctc.py)
+words         when each word begins and ends, on the most probable path
 """
 
 from __future__ import annotations
@@ -26,13 +26,30 @@ def panels(reading: Reading) -> list[Panel]:
     frames = reading.batch.inputs[0][reading.batch.mask[0]].cpu().numpy()  # (T, stack · mels)
     sounds, notes = reading.source, []
     if len(frames) > LONGEST:
-        notes.append(Message("the first {shown:,} of {steps:,} steps are shown", shown=LONGEST, steps=len(frames)))
+        notes.append(
+            Message(
+                "the first {shown:,} of {steps:,} steps are shown", shown=LONGEST, steps=len(frames)
+            )
+        )
     times = [f"{sounds.step * at:.2f}" for at in range(min(LONGEST, len(frames)))]
-    bands = frames[:LONGEST].reshape(len(times), sounds.stack, sounds.mels).mean(1).T[::-1]  # (mels, T), high ones above
-    caption = Message("A column is {step:.0f} ms, a row a band of frequency, the highest above: red where it is louder than "
-                      "usual in that band, green where it is quieter.", step=1000 * sounds.step)  # fmt: skip
-    heard = Matrix("spectrogram", Message("The sound, as it is read"), caption, bands,
-                   [str(band) for band in range(sounds.mels, 0, -1)], times, scale="signed", notes=notes)  # fmt: skip
+    bands = (
+        frames[:LONGEST].reshape(len(times), sounds.stack, sounds.mels).mean(1).T[::-1]
+    )  # (mels, T), high ones above
+    caption = Message(
+        "A column is {step:.0f} ms, a row a band of frequency, the highest above: red where it is louder than "
+        "usual in that band, green where it is quieter.",
+        step=1000 * sounds.step,
+    )
+    heard = Matrix(
+        "spectrogram",
+        Message("The sound, as it is read"),
+        caption,
+        bands,
+        [str(band) for band in range(sounds.mels, 0, -1)],
+        times,
+        scale="signed",
+        notes=notes,
+    )
     return [heard, *aligned(reading, times, notes)]
 
 
@@ -58,11 +75,29 @@ def aligned(reading: Reading, times: list[str], notes: list[Message]) -> list[Pa
     names = [reading.inputs.target.text([token]) or "␣" for token in tokens]
     names = ["␣" if not name.strip() else name for name in names]
     shares = occupation(log_probs, tokens, head.blank).T[:, : len(times)]  # (n, T)
-    words = [[word["word"], word["start"], word["end"]] for word in words_of(reading.trained, log_probs, tokens)]
+    words = [
+        [word["word"], word["start"], word["end"]]
+        for word in words_of(reading.trained, log_probs, tokens)
+    ]
     return [
-        Matrix("alignment", Message("Which step says which letter"),
-               Message("A row is a letter of “{text}”, a column a step: coloured where the step says it. Where a column is "
-                       "empty, it says nothing.", text=reading.inputs.target.text(tokens)), shares, names, times, notes=notes),
-        Table("times", Message("When each word is said"), Message("In seconds, on the most probable path."),
-              [phrase("column", "word"), phrase("column", "begins"), phrase("column", "ends")], words),
-    ]  # fmt: skip
+        Matrix(
+            "alignment",
+            Message("Which step says which letter"),
+            Message(
+                "A row is a letter of “{text}”, a column a step: coloured where the step says it. Where a column is "
+                "empty, it says nothing.",
+                text=reading.inputs.target.text(tokens),
+            ),
+            shares,
+            names,
+            times,
+            notes=notes,
+        ),
+        Table(
+            "times",
+            Message("When each word is said"),
+            Message("In seconds, on the most probable path."),
+            [phrase("column", "word"), phrase("column", "begins"), phrase("column", "ends")],
+            words,
+        ),
+    ]

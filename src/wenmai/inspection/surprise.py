@@ -34,16 +34,24 @@ def of_reading(reading: Reading) -> tuple[list[Word], np.ndarray] | None:
     """(words, (2, words)); None where nothing is written or gone on with."""
     if reading.network and reading.batch.target_mask is not None:
         mask = reading.batch.target_mask[0]
-        return reading.written, summed(bits(reading.outputs[0][mask], reading.batch.target[0][mask]), reading.written)
+        return reading.written, summed(
+            bits(reading.outputs[0][mask], reading.batch.target[0][mask]), reading.written
+        )
     if not reading.running:
         return None
     if reading.network:
-        words = [Word(word.name, [place - 1 for place in word.places]) for word in reading.words[1:]]
-        return words, summed(bits(reading.outputs[0, :-1], reading.batch.inputs[0, 1:]), words) if words else np.zeros((2, 0))
+        words = [
+            Word(word.name, [place - 1 for place in word.places]) for word in reading.words[1:]
+        ]
+        return words, summed(
+            bits(reading.outputs[0, :-1], reading.batch.inputs[0, 1:]), words
+        ) if words else np.zeros((2, 0))
     ids, model = reading.ids, reading.model
     rows = [model.begin(ids[:at])[0][0] for at in range(len(ids))]
     numbers = torch.from_numpy(np.asarray(ids, np.int64))
-    return reading.words, summed(bits(torch.stack(rows), numbers), reading.words) if rows else np.zeros((2, 0))
+    return reading.words, summed(
+        bits(torch.stack(rows), numbers), reading.words
+    ) if rows else np.zeros((2, 0))
 
 
 def panels(reading: Reading) -> list[Panel]:
@@ -51,10 +59,22 @@ def panels(reading: Reading) -> list[Panel]:
     if surprises is None or not surprises[0]:
         return []
     words, values = surprises
-    caption = Message("The brighter, the less it was expected: {mean:.2f} bits a word here. A word that surprises where the "
-                      "entropy was low is one that the model was wrong about.", mean=float(values[0].mean()))  # fmt: skip
-    return [Tokens("surprise", Message("How surprising each word was"), caption, [word.name for word in words], values, SERIES,
-                   scale="positive")]  # fmt: skip
+    caption = Message(
+        "The brighter, the less it was expected: {mean:.2f} bits a word here. A word that surprises where the "
+        "entropy was low is one that the model was wrong about.",
+        mean=float(values[0].mean()),
+    )
+    return [
+        Tokens(
+            "surprise",
+            Message("How surprising each word was"),
+            caption,
+            [word.name for word in words],
+            values,
+            SERIES,
+            scale="positive",
+        )
+    ]
 
 
 def together(named: dict[str, Reading]) -> list[Panel]:
@@ -62,10 +82,24 @@ def together(named: dict[str, Reading]) -> list[Panel]:
     surprises = {name: of_reading(reading) for name, reading in named.items()}
     surprises = {name: pair for name, pair in surprises.items() if pair is not None and pair[0]}
     first = next(iter(surprises.values()), None)
-    alike = {name: values for name, (words, values) in surprises.items() if [w.name for w in words] == [w.name for w in first[0]]}
+    alike = {
+        name: values
+        for name, (words, values) in surprises.items()
+        if [w.name for w in words] == [w.name for w in first[0]]
+    }
     if len(alike) < 2:
         return []
-    return [Curves("surprise-together", Message("How surprising each word was, side by side"),
-                   Message("−log₂ p of the same words: where one curve is lower, that model knew better what comes."),
-                   [word.name for word in first[0]], np.stack([values[0] for values in alike.values()]), list(alike),
-                   phrase("axis", "words"), SERIES[0])]  # fmt: skip
+    return [
+        Curves(
+            "surprise-together",
+            Message("How surprising each word was, side by side"),
+            Message(
+                "−log₂ p of the same words: where one curve is lower, that model knew better what comes."
+            ),
+            [word.name for word in first[0]],
+            np.stack([values[0] for values in alike.values()]),
+            list(alike),
+            phrase("axis", "words"),
+            SERIES[0],
+        )
+    ]

@@ -48,8 +48,16 @@ class Switch:
     def name(self) -> str:
         if self.word:
             return f"word={self.word}"
-        point = self.point.removesuffix(".heads") if self.gate == "" else self.point.removesuffix("gates") + self.gate
-        return point + ("" if self.index is None else f":{self.index}") + ("" if self.held is None else f"={self.held:g}")
+        point = (
+            self.point.removesuffix(".heads")
+            if self.gate == ""
+            else self.point.removesuffix("gates") + self.gate
+        )
+        return (
+            point
+            + ("" if self.index is None else f":{self.index}")
+            + ("" if self.held is None else f"={self.held:g}")
+        )
 
     def applied(self, value: Tensor, instead: Tensor | None, cell: str = "") -> Tensor:
         """The value with this taken out."""
@@ -102,7 +110,11 @@ def parts(reading: Reading) -> dict[str, list[Switch]]:
         elif point.endswith(".units"):
             known[point] = [Switch(point, unit) for unit in range(min(UNITS, shape[-1]))]
         elif point.endswith(".gates"):
-            known[point] = [Switch(point, None, held, gate) for gate in CELLS[cell_at(point)].gates for held in (0.0, 1.0)]
+            known[point] = [
+                Switch(point, None, held, gate)
+                for gate in CELLS[cell_at(point)].gates
+                for held in (0.0, 1.0)
+            ]
         else:
             known[point] = [Switch(point)]
     return known
@@ -117,8 +129,14 @@ def named(reading: Reading, name: str) -> Switch:
     known = {}
     for point, shape in points(reading).items():
         if point.endswith(".gates"):
-            known |= {point.removesuffix("gates") + gate: (point, gate, shape[-1] // len(CELLS[cell_at(point)].parts))
-                      for gate in CELLS[cell_at(point)].gates}  # fmt: skip
+            known |= {
+                point.removesuffix("gates") + gate: (
+                    point,
+                    gate,
+                    shape[-1] // len(CELLS[cell_at(point)].parts),
+                )
+                for gate in CELLS[cell_at(point)].gates
+            }
         else:
             size = shape[1] if point.endswith(".heads") else shape[-1]
             known[point.removesuffix(".heads")] = point, "", size
@@ -126,8 +144,11 @@ def named(reading: Reading, name: str) -> Switch:
         raise unknown("switch", bare, known)
     point, gate, size = known[bare]
     if (held not in ("0", "1")) if gate else bool(held):
-        raise Mistake("--off {name}: a gate is held at 0 or 1, as in {example}; other parts are taken out without a number.",
-                      name=name, example=f"{bare if gate else 'lstm.0.forget'}=0")  # fmt: skip
+        raise Mistake(
+            "--off {name}: a gate is held at 0 or 1, as in {example}; other parts are taken out without a number.",
+            name=name,
+            example=f"{bare if gate else 'lstm.0.forget'}=0",
+        )
     if index and not (index.isdecimal() and int(index) < size):
         raise Mistake("--off {name}: expected a number from 0 to {last}.", name=name, last=size - 1)
     return Switch(point, int(index) if index else None, float(held) if gate else None, gate)
@@ -159,8 +180,14 @@ def together(reading: Reading, switches: Sequence[Switch]) -> Iterator[tuple[Swi
         def reach(name: str, value: Tensor, instead: Tensor | None, some=some) -> Tensor:
             if name != some[0].point or len(value) != len(some):
                 return value
-            rows = [switch.applied(value[at : at + 1], None if instead is None else instead[at : at + 1], cell_at(name))
-                    for at, switch in enumerate(some)]  # fmt: skip
+            rows = [
+                switch.applied(
+                    value[at : at + 1],
+                    None if instead is None else instead[at : at + 1],
+                    cell_at(name),
+                )
+                for at, switch in enumerate(some)
+            ]
             return torch.cat(rows)
 
         with torch.no_grad():
@@ -185,7 +212,9 @@ def ranking(reading: Reading, words: bool = True) -> list[Effect]:
     """All removals, those first that change most."""
     effects = []
     for switches in parts(reading).values():
-        effects += [effect_of(reading, switch, outputs) for switch, outputs in together(reading, switches)]
+        effects += [
+            effect_of(reading, switch, outputs) for switch, outputs in together(reading, switches)
+        ]
     if words:
         effects += of_words(reading)
     return sorted(effects, key=lambda effect: -abs(effect.lost))
@@ -198,7 +227,9 @@ def of_words(reading: Reading) -> list[Effect]:
         less = reading.without(word)  # as it was read for that
         seen[word.name] = count = seen.get(word.name, 0) + 1
         name = word.name if count == 1 else f"{word.name}#{count}"  # where it stands several times
-        effects.append(Effect(Switch("", word=name), less.named(less.outputs), after, before - after))
+        effects.append(
+            Effect(Switch("", word=name), less.named(less.outputs), after, before - after)
+        )
     return effects
 
 
@@ -227,20 +258,49 @@ def panels(reading: Reading, off: Sequence[str] = (), words: bool = True) -> lis
     answer = reading.named(reading.outputs)
     if off:
         rows = [(phrase("switch", "nothing"), answer, round(reading.support, 6), 0.0)]
-        rows += [(one.switch.name, one.answer, round(one.support, 6), round(one.lost, 6))
-                 for one in before_and_after(reading, off)]  # fmt: skip
-        made.append(Table("off", Message("Before and after"),
-                          Message("The answer with everything on, and with each of these off."), COLUMNS, rows))  # fmt: skip
+        rows += [
+            (one.switch.name, one.answer, round(one.support, 6), round(one.lost, 6))
+            for one in before_and_after(reading, off)
+        ]
+        made.append(
+            Table(
+                "off",
+                Message("Before and after"),
+                Message("The answer with everything on, and with each of these off."),
+                COLUMNS,
+                rows,
+            )
+        )
     effects = ranking(reading, words)
     shown = effects[:SHOWN]
-    caption = Message("Everything stays but one part, and the answer is asked for again: the longer the bar, the more of what "
-                      "speaks for it went with that part; below 0, the part spoke against it. The answer given then stands "
-                      "beside it, where it is another.")  # fmt: skip
-    notes = [Message("parts are numbered from 0 on: block.0.attention:1 is the first layer's second head")]
+    caption = Message(
+        "Everything stays but one part, and the answer is asked for again: the longer the bar, the more of what "
+        "speaks for it went with that part; below 0, the part spoke against it. The answer given then stands "
+        "beside it, where it is another."
+    )
+    notes = [
+        Message(
+            "parts are numbered from 0 on: block.0.attention:1 is the first layer's second head"
+        )
+    ]
     if len(shown) < len(effects):
-        notes.append(Message("{shown} of {all} removals: those that change most", shown=len(shown), all=len(effects)))
-    made.append(Bars("switches", Message("Switched off, one at a time"), caption, [one.switch.name for one in shown],
-                     np.array([one.lost for one in shown]), ["" if one.answer == answer else one.answer for one in shown],
-                     Message("lost of log p") if reading.probable else Message("change of the answer"),
-                     notes=notes))  # fmt: skip
+        notes.append(
+            Message(
+                "{shown} of {all} removals: those that change most",
+                shown=len(shown),
+                all=len(effects),
+            )
+        )
+    made.append(
+        Bars(
+            "switches",
+            Message("Switched off, one at a time"),
+            caption,
+            [one.switch.name for one in shown],
+            np.array([one.lost for one in shown]),
+            ["" if one.answer == answer else one.answer for one in shown],
+            Message("lost of log p") if reading.probable else Message("change of the answer"),
+            notes=notes,
+        )
+    )
     return made

@@ -25,7 +25,9 @@ SPACES = {" ": "␣", "\n": "↵", "\t": "⇥"}
 class Word:
     name: str
     places: list[int] = field(default_factory=list)  # of the row that is read
-    span: tuple[int, int, int] | None = None  # (which of the texts, from, to), where it stands in one
+    span: tuple[int, int, int] | None = (
+        None  # (which of the texts, from, to), where it stands in one
+    )
 
 
 def shown(text: str) -> str:
@@ -47,11 +49,17 @@ def words_read(tokenizer, special, ids: Sequence[int], texts: Sequence[str]) -> 
             words.append(Word(name_of(tokenizer, int(ids[place])), [place]))
             continue
         text, start, end = span
-        if tokenizer.kind not in SINGLE and not texts[text][start:end].strip() and place + 1 < len(spans):
+        if (
+            tokenizer.kind not in SINGLE
+            and not texts[text][start:end].strip()
+            and place + 1 < len(spans)
+        ):
             spaces.append(place)
             continue
         before = words[-1].span if words else None
-        if before is not None and before[0] == text and start < before[2]:  # a piece of the same word, or byte of a character
+        if (
+            before is not None and before[0] == text and start < before[2]
+        ):  # a piece of the same word, or byte of a character
             words[-1].places += [*spaces, place]
             words[-1].span = text, before[1], max(before[2], end)
             words[-1].name = shown(texts[text][before[1] : max(before[2], end)])
@@ -62,13 +70,17 @@ def words_read(tokenizer, special, ids: Sequence[int], texts: Sequence[str]) -> 
     return words
 
 
-def located(tokenizer, ids: Sequence[int], texts: Sequence[str]) -> list[tuple[int, int, int] | None]:
+def located(
+    tokenizer, ids: Sequence[int], texts: Sequence[str]
+) -> list[tuple[int, int, int] | None]:
     """Of every place the text that it comes from, and from where to where; None for what stands around texts. A row may be cut,
     and then some of a text is missing from its end."""
     ids, places = [int(number) for number in ids], [None] * len(ids)
     rows = [row.tolist() for row in tokenizer.encode(list(texts))]
     spans = tokenizer.spans(list(texts))
-    for text in sorted(range(len(texts)), key=lambda text: -len(rows[text])):  # long ones cannot be mistaken
+    for text in sorted(
+        range(len(texts)), key=lambda text: -len(rows[text])
+    ):  # long ones cannot be mistaken
         at = best_place(ids, rows[text], places)
         for step in range(min(len(rows[text]), len(ids) - at) if at >= 0 else 0):
             if ids[at + step] != rows[text][step]:
@@ -82,7 +94,12 @@ def best_place(ids: list[int], row: list[int], taken: list) -> int:
     best, length = -1, 0
     for at in range(len(ids)):
         size = 0
-        while size < len(row) and at + size < len(ids) and taken[at + size] is None and ids[at + size] == row[size]:
+        while (
+            size < len(row)
+            and at + size < len(ids)
+            and taken[at + size] is None
+            and ids[at + size] == row[size]
+        ):
             size += 1
         if size > length:
             best, length = at, size
@@ -122,13 +139,24 @@ def words_written(tokenizer, special, ids: Sequence[int], names: Sequence[str]) 
     """Tokens joined into words; `names`: what each is by itself."""
     ids = [int(number) for number in ids]
     if tokenizer is None or tokenizer.kind in ("words", "jieba", "spaces", "given", "characters"):
-        return [Word(name if number in special.numbers else shown(name), [place])
-                for place, (number, name) in enumerate(zip(ids, names))]  # fmt: skip
-    words, open_, half_open, decoder = [], False, False, codecs.getincrementaldecoder("utf-8")("replace")
+        return [
+            Word(name if number in special.numbers else shown(name), [place])
+            for place, (number, name) in enumerate(zip(ids, names))
+        ]
+    words, open_, half_open, decoder = (
+        [],
+        False,
+        False,
+        codecs.getincrementaldecoder("utf-8")("replace"),
+    )
     for place, (number, name) in enumerate(zip(ids, names)):
         if number in special.numbers:
             words.append(Word(name, [place]))
-            open_, half_open, decoder = False, False, codecs.getincrementaldecoder("utf-8")("replace")
+            open_, half_open, decoder = (
+                False,
+                False,
+                codecs.getincrementaldecoder("utf-8")("replace"),
+            )
             continue
         begins, piece = piece_of(tokenizer, number, decoder)
         if open_ and (half_open or (not begins and joins(words[-1].name, piece))):
@@ -146,7 +174,12 @@ def joins(before: str, piece: str) -> bool:
     """Whether a piece goes on with the word before it: letters with letters, and none of scripts without spaces."""
     if not before.strip() or not piece:
         return True
-    return before[-1].isalnum() and piece[0].isalnum() and not CHINESE.match(before[-1]) and not CHINESE.match(piece[0])
+    return (
+        before[-1].isalnum()
+        and piece[0].isalnum()
+        and not CHINESE.match(before[-1])
+        and not CHINESE.match(piece[0])
+    )
 
 
 def piece_of(tokenizer, number: int, decoder) -> tuple[bool, str]:
@@ -162,7 +195,9 @@ def piece_of(tokenizer, number: int, decoder) -> tuple[bool, str]:
         return token.startswith(SPACED[0]), decoder.decode(data)
     if token.startswith(SPACED[1]):
         return True, token[1:]
-    return "Metaspace" not in repr(tokenizer.engine.pre_tokenizer), token  # else it is the first piece of a word
+    return "Metaspace" not in repr(
+        tokenizer.engine.pre_tokenizer
+    ), token  # else it is the first piece of a word
 
 
 def by_bytes(tokenizer) -> bool:
@@ -193,6 +228,8 @@ def averaged(values: np.ndarray, words: Sequence[Word], axis: int = -1) -> np.nd
     return np.moveaxis(joined, 0, axis)
 
 
-def last_of(values: np.ndarray, words: Sequence[Word], axis: int = 0, first: bool = False) -> np.ndarray:
+def last_of(
+    values: np.ndarray, words: Sequence[Word], axis: int = 0, first: bool = False
+) -> np.ndarray:
     """What a state has come to when a word has been read; `first`: of one that reads backwards."""
     return np.take(values, [word.places[0 if first else -1] for word in words], axis)

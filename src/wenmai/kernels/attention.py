@@ -17,8 +17,15 @@ ANY_SHAPE = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBack
 SWITCH = threading.Lock()
 
 
-def attention_on_gpu(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, is_causal: bool, scale: float,
-                     one_shape: bool = False) -> Tensor:  # fmt: skip
+def attention_on_gpu(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    allowed: Tensor | None,
+    is_causal: bool,
+    scale: float,
+    one_shape: bool = False,
+) -> Tensor:
     """q (B, A, T, D), k and v (B, A, S, D) → (B, A, T, D)"""
     if one_shape or q.dtype == torch.float32:
         return scaled_dot_product_attention(q, k, v, allowed, is_causal=is_causal, scale=scale)
@@ -37,7 +44,9 @@ def without_cudnn():
             enable_cudnn_sdp(before)
 
 
-def attend_placed(q: Tensor, key_value: Tensor, past: Tensor, place: Tensor, bias: Tensor, factor: float) -> Tensor:
+def attend_placed(
+    q: Tensor, key_value: Tensor, past: Tensor, place: Tensor, bias: Tensor, factor: float
+) -> Tensor:
     """One query a row (B, A, 1, D), whose key and value (2, B, A, 1, D) go to `place` of the past (2, B, A, S, D); `bias` (S,) is
     −∞ where nothing stands yet → (B, 1, A·D)"""
     past.index_copy_(3, place.view(1), key_value)

@@ -38,12 +38,22 @@ class BestTexts(NamedTuple):
     log_probs: np.ndarray
 
 
-def search(steps: BlockSteps, writer: Writer, memory: np.ndarray, real: np.ndarray, most: np.ndarray, size: int, penalty: float,
-           count: int) -> BestTexts:  # fmt: skip
+def search(
+    steps: BlockSteps,
+    writer: Writer,
+    memory: np.ndarray,
+    real: np.ndarray,
+    most: np.ndarray,
+    size: int,
+    penalty: float,
+    count: int,
+) -> BestTexts:
     """The `count` best texts of at most `most` (B,) tokens, out of `size` at a time, for memories (B, L, 2, A, S, D) that are
     real at (B, S)."""
     with helped() as board:
-        return BestTexts(*search_all(steps.stack, writer, memory, real, most, size, float(penalty), count, board))
+        return BestTexts(
+            *search_all(steps.stack, writer, memory, real, most, size, float(penalty), count, board)
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -55,10 +65,17 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
     text, text_next = np.zeros((room, longest), np.int32), np.zeros((room, longest), np.int32)
     source, sums, parent = np.arange(room), np.zeros(room), np.zeros(room, np.int64)
     source_next, sums_next = np.zeros(room, np.int64), np.zeros(room)
-    tokens, lengths = np.zeros((sources, count, longest), np.int32), np.zeros((sources, count), np.int64)
+    tokens, lengths = (
+        np.zeros((sources, count, longest), np.int32),
+        np.zeros((sources, count), np.int64),
+    )
     scores, log_probs = np.full((sources, count), NEVER), np.full((sources, count), NEVER)
     finished = np.zeros(sources, np.int64)
-    reached, slot, token = np.empty(2 * size), np.empty(2 * size, np.int64), np.empty(2 * size, np.int64)
+    reached, slot, token = (
+        np.empty(2 * size),
+        np.empty(2 * size, np.int64),
+        np.empty(2 * size, np.int64),
+    )
     x, logits = np.empty((room, width), np.float32), np.empty((room, len(writer.b)), np.float32)
     last, rows = np.full(room, writer.opening), sources
     for length in range(1, longest + 1):
@@ -67,7 +84,9 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
             row_of[row, place] = row
             for i in range(width):
                 x[row, i] = writer.table[last[row], i] * writer.scale + writer.places[place, i]
-        stack_step(x[:rows], stack, past, np.full(rows, place), row_of, memory, real, source[:rows], board)
+        stack_step(
+            x[:rows], stack, past, np.full(rows, place), row_of, memory, real, source[:rows], board
+        )
         if len(writer.norm):
             layer_norm(x[:rows], writer.norm[0], writer.norm[1], stack.epsilon, x[:rows])
         shared_product(writer.w, writer.b, x[:rows], logits[:rows], board, NONE)
@@ -84,19 +103,40 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
                 if token[at] == writer.end or most[own] <= length:
                     if at < size:
                         finished[own] += 1
-                        keep(text[slot[at]], token[at], length, reached[at] / length**penalty, reached[at], own, tokens, lengths,
-                             scores, log_probs)  # fmt: skip
+                        keep(
+                            text[slot[at]],
+                            token[at],
+                            length,
+                            reached[at] / length**penalty,
+                            reached[at],
+                            own,
+                            tokens,
+                            lengths,
+                            scores,
+                            log_probs,
+                        )
                 elif live - begun < size:
-                    source_next[live], sums_next[live], parent[live], last[live] = own, reached[at], slot[at], token[at]
+                    source_next[live], sums_next[live], parent[live], last[live] = (
+                        own,
+                        reached[at],
+                        slot[at],
+                        token[at],
+                    )
                     live += 1
             highest = NEVER
             for at in range(begun, live):
                 highest = max(highest, sums_next[at])
-            if finished[own] >= size or highest / float(most[own]) ** penalty <= scores[own, count - 1]:
+            if (
+                finished[own] >= size
+                or highest / float(most[own]) ** penalty <= scores[own, count - 1]
+            ):
                 live = begun
         for at in range(live):
             for before in range(length):
-                text_next[at, before], row_of_next[at, before] = text[parent[at], before], row_of[parent[at], before]
+                text_next[at, before], row_of_next[at, before] = (
+                    text[parent[at], before],
+                    row_of[parent[at], before],
+                )
             text_next[at, place] = last[at]
         text, text_next, row_of, row_of_next = text_next, text, row_of_next, row_of
         source, source_next, sums, sums_next = source_next, source, sums_next, sums
@@ -141,7 +181,11 @@ def keep(text, token, length, score, log_prob, own, tokens, lengths, scores, log
     if not score > scores[own, at]:
         return
     while at > 0 and scores[own, at - 1] < score:
-        scores[own, at], log_probs[own, at], lengths[own, at] = scores[own, at - 1], log_probs[own, at - 1], lengths[own, at - 1]
+        scores[own, at], log_probs[own, at], lengths[own, at] = (
+            scores[own, at - 1],
+            log_probs[own, at - 1],
+            lengths[own, at - 1],
+        )
         for place in range(lengths[own, at]):
             tokens[own, at, place] = tokens[own, at - 1, place]
         at -= 1

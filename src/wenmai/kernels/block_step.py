@@ -48,13 +48,29 @@ class BlockSteps:
 
     def __init__(self, blocks: nn.ModuleList):
         self.blocks, first = blocks, blocks[0]
-        self.arrays = [[array for layer in layers_of(block) for array in arrays_of(layer)] for block in blocks]
-        across = [arrays_of(None if block.cross is None else block.cross.key_value) for block in blocks]
-        weights, memory = (np.array([list(map(address, some)) for some in every], np.int64) for every in (self.arrays, across))
+        self.arrays = [
+            [array for layer in layers_of(block) for array in arrays_of(layer)] for block in blocks
+        ]
+        across = [
+            arrays_of(None if block.cross is None else block.cross.key_value) for block in blocks
+        ]
+        weights, memory = (
+            np.array([list(map(address, some)) for some in every], np.int64)
+            for every in (self.arrays, across)
+        )
         self.across = across  # which are to stay where they are
         attention, epsilon = first.attention, np.float32(first.attention_norm.eps)
-        self.stack = Stack(first.order, weights, memory, attention.heads, first.up.out_features, ACTIVATIONS[first.activation],
-                           attention.rotary, np.float32(attention.factor), epsilon)  # fmt: skip
+        self.stack = Stack(
+            first.order,
+            weights,
+            memory,
+            attention.heads,
+            first.up.out_features,
+            ACTIVATIONS[first.activation],
+            attention.rotary,
+            np.float32(attention.factor),
+            epsilon,
+        )
         self.size, self.packed = sum(array.size for arrays in self.arrays for array in arrays), None
 
     def step(self, x: Tensor, cache, decoder=None) -> Tensor:
@@ -64,7 +80,11 @@ class BlockSteps:
         rows, _, width = x.shape
         past, row_of, places = cache.kept.numpy(), cache.row_of.numpy(), cache.lengths - 1
         row_of[np.arange(rows), places] = np.arange(rows)
-        across = NOTHING if decoder is None else (decoder.memory.numpy(), decoder.real[:, 0, 0].numpy(), decoder.source.numpy())
+        across = (
+            NOTHING
+            if decoder is None
+            else (decoder.memory.numpy(), decoder.real[:, 0, 0].numpy(), decoder.source.numpy())
+        )
         if rows > FEW and in_16_bits():
             return self.step_of_many(x[:, 0], past, places, row_of, across).unsqueeze(1)
         y = x.reshape(rows, width).clone()
@@ -75,13 +95,18 @@ class BlockSteps:
     def keys_values(self, memory: Tensor) -> Tensor:
         """What a decoder looks across at: (B, S, E) → (B, L, 2, A, S, D)"""
         batch, places, width = memory.shape
-        rows, heads = np.ascontiguousarray(memory.detach().numpy()).reshape(-1, width), self.stack.heads
+        rows, heads = (
+            np.ascontiguousarray(memory.detach().numpy()).reshape(-1, width),
+            self.stack.heads,
+        )
         across = np.empty((batch, len(self.blocks), 2, heads, places, width // heads), np.float32)
         with helped(2 * len(rows) * len(self.blocks) * width * width >= ENOUGH) as board:
             project_memory(rows, self.stack.memory, across, board)
         return torch.from_numpy(across)
 
-    def step_of_many(self, x: Tensor, past: np.ndarray, places: np.ndarray, row_of: np.ndarray, across: tuple) -> Tensor:
+    def step_of_many(
+        self, x: Tensor, past: np.ndarray, places: np.ndarray, row_of: np.ndarray, across: tuple
+    ) -> Tensor:
         if self.packed is None:
             self.packed = [Products(block) for block in self.blocks]
         for level, (block, by) in enumerate(zip(self.blocks, self.packed)):
@@ -97,11 +122,27 @@ class BlockSteps:
                     x = by.last[part].added(h, x)
                 elif part == ATTENTION:
                     qkv, h = by.first[part](h).float(), torch.empty_like(x)
-                    self_attention_step(qkv.numpy(), past, places, row_of, level, attention.heads, np.float32(attention.factor),
-                                        attention.rotary, h.numpy())  # fmt: skip
+                    self_attention_step(
+                        qkv.numpy(),
+                        past,
+                        places,
+                        row_of,
+                        level,
+                        attention.heads,
+                        np.float32(attention.factor),
+                        attention.rotary,
+                        h.numpy(),
+                    )
                 elif part == CROSS:
                     q, h = by.first[part](h).float(), torch.empty_like(x)
-                    cross_attention_step(q.numpy(), *across, level, block.cross.heads, np.float32(block.cross.factor), h.numpy())
+                    cross_attention_step(
+                        q.numpy(),
+                        *across,
+                        level,
+                        block.cross.heads,
+                        np.float32(block.cross.factor),
+                        h.numpy(),
+                    )
                 else:
                     h = by.first[part](h, block.activation)
         return x
@@ -114,7 +155,10 @@ class Products:
         self.first = {ATTENTION: packed(block.attention.query_key_value), MLP: packed(block.up)}
         self.last = {ATTENTION: packed(block.attention.output), MLP: packed(block.down)}
         if block.cross is not None:
-            self.first[CROSS], self.last[CROSS] = packed(block.cross.query), packed(block.cross.output)
+            self.first[CROSS], self.last[CROSS] = (
+                packed(block.cross.query),
+                packed(block.cross.output),
+            )
 
 
 def packed(layer: nn.Linear) -> Packed16:
@@ -127,9 +171,21 @@ NOTHING = np.zeros((0,) * 6, np.float32), np.zeros((0, 0), np.bool_), np.zeros(0
 
 def layers_of(block: nn.Module) -> list[nn.Module | None]:
     """Of each part its first product, its last, and its norm."""
-    cross = [None] * 3 if block.cross is None else [block.cross.query, block.cross.output, block.cross_norm]
+    cross = (
+        [None] * 3
+        if block.cross is None
+        else [block.cross.query, block.cross.output, block.cross_norm]
+    )
     attention = block.attention
-    return [attention.query_key_value, attention.output, block.attention_norm, *cross, block.up, block.down, block.mlp_norm]
+    return [
+        attention.query_key_value,
+        attention.output,
+        block.attention_norm,
+        *cross,
+        block.up,
+        block.down,
+        block.mlp_norm,
+    ]
 
 
 def arrays_of(layer: nn.Module | None) -> tuple[np.ndarray, np.ndarray]:
@@ -146,23 +202,32 @@ def stack_step(x, stack, past, places, row_of, across, real, source, board):
     """All blocks of x (B, E), in place; products are shared with whoever looks at the board (sharing.py)."""
     rows, width = x.shape
     h, c = np.empty((rows, padded_width(width)), np.float32), np.empty((rows, width), np.float32)
-    qkv, q = np.empty((rows, padded_width(3 * width)), np.float32), np.empty((rows, padded_width(width)), np.float32)
+    qkv, q = (
+        np.empty((rows, padded_width(3 * width)), np.float32),
+        np.empty((rows, padded_width(width)), np.float32),
+    )
     wide = np.empty((rows, padded_width(stack.wide)), np.float32)
     for level in range(len(stack.weights)):
         for at in range(len(stack.order)):
             step, part = stack.order[at]
             weights = stack.weights[level, 6 * part : 6 * part + 6]
             if step == NORM_BEFORE:
-                layer_norm(x, vector(weights[4], width), vector(weights[5], width), stack.epsilon, h)
+                layer_norm(
+                    x, vector(weights[4], width), vector(weights[5], width), stack.epsilon, h
+                )
             elif step == NORM_AFTER:
-                layer_norm(x, vector(weights[4], width), vector(weights[5], width), stack.epsilon, x)
+                layer_norm(
+                    x, vector(weights[4], width), vector(weights[5], width), stack.epsilon, x
+                )
             elif step == KEEP:
                 keep(x, h)
             elif step == ADD:
                 add(x, h)
             elif part == ATTENTION:
                 linear(weights[:2], width, h, qkv, board, NONE)
-                self_attention_step(qkv, past, places, row_of, level, stack.heads, stack.factor, stack.rotary, c)
+                self_attention_step(
+                    qkv, past, places, row_of, level, stack.heads, stack.factor, stack.rotary, c
+                )
                 linear(weights[2:4], width, c, h, board, NONE)
             elif part == CROSS:
                 linear(weights[:2], width, h, q, board, NONE)
@@ -186,14 +251,18 @@ def project_memory(rows, weights, across, board):
                 for head in range(heads):
                     for s in range(places):
                         for d in range(size):
-                            across[b, level, part, head, s, d] = y[b * places + s, part * width + head * size + d]
+                            across[b, level, part, head, s, d] = y[
+                                b * places + s, part * width + head * size + d
+                            ]
 
 
 @njit(cache=True, nogil=True)
 def linear(places, size, x, y, board, activation):
     """y = φ(x Wᵀ + b), of W in panels and b that lie at these places; of x the first `size` columns."""
     panels = y.shape[1] // WIDE
-    shared_product(panels_at(places[0], panels, size), vector(places[1], y.shape[1]), x, y, board, activation)
+    shared_product(
+        panels_at(places[0], panels, size), vector(places[1], y.shape[1]), x, y, board, activation
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -241,12 +310,19 @@ def self_attention_step(qkv, past, places, row_of, level, heads, factor, rotary,
                 c[row, q + d] = 0
             s = 0
             while s + 4 <= place + 1:  # so that c is fetched and stored once for four
-                one, two, three, four = row_of[row, s], row_of[row, s + 1], row_of[row, s + 2], row_of[row, s + 3]
+                one, two, three, four = (
+                    row_of[row, s],
+                    row_of[row, s + 1],
+                    row_of[row, s + 2],
+                    row_of[row, s + 3],
+                )
                 for d in range(size):
-                    c[row, q + d] += (shares[s] * past[level, 1, one, head, s, d]
-                                      + shares[s + 1] * past[level, 1, two, head, s + 1, d]
-                                      + shares[s + 2] * past[level, 1, three, head, s + 2, d]
-                                      + shares[s + 3] * past[level, 1, four, head, s + 3, d])  # fmt: skip
+                    c[row, q + d] += (
+                        shares[s] * past[level, 1, one, head, s, d]
+                        + shares[s + 1] * past[level, 1, two, head, s + 1, d]
+                        + shares[s + 2] * past[level, 1, three, head, s + 2, d]
+                        + shares[s + 3] * past[level, 1, four, head, s + 3, d]
+                    )
                 s += 4
             while s < place + 1:
                 at = row_of[row, s]
@@ -275,10 +351,12 @@ def cross_attention_step(q, across, real, source, level, heads, factor, c):
             s = 0
             while s + 4 <= places:
                 for d in range(size):
-                    c[row, first + d] += (weights[s] * across[at, level, 1, head, s, d]
-                                          + weights[s + 1] * across[at, level, 1, head, s + 1, d]
-                                          + weights[s + 2] * across[at, level, 1, head, s + 2, d]
-                                          + weights[s + 3] * across[at, level, 1, head, s + 3, d])  # fmt: skip
+                    c[row, first + d] += (
+                        weights[s] * across[at, level, 1, head, s, d]
+                        + weights[s + 1] * across[at, level, 1, head, s + 1, d]
+                        + weights[s + 2] * across[at, level, 1, head, s + 2, d]
+                        + weights[s + 3] * across[at, level, 1, head, s + 3, d]
+                    )
                 s += 4
             while s < places:
                 for d in range(size):
@@ -297,7 +375,10 @@ def rotate(x, places, heads, size):
             sin, cos = np.sin(angle), np.cos(angle)
             for head in range(heads):
                 a, b = x[row, head * size + i], x[row, head * size + half + i]
-                x[row, head * size + i], x[row, head * size + half + i] = a * cos - b * sin, a * sin + b * cos
+                x[row, head * size + i], x[row, head * size + half + i] = (
+                    a * cos - b * sin,
+                    a * sin + b * cos,
+                )
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -17,12 +17,20 @@ def one_core_each(work: Callable, parts: Sequence) -> None:
     if len(parts) == 1:
         work(parts[0])
         return
-    threads, inference, gradients = torch.get_num_threads(), torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+    threads, inference, gradients = (
+        torch.get_num_threads(),
+        torch.is_inference_mode_enabled(),
+        torch.is_grad_enabled(),
+    )
     short, kind = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
 
     def on_one_core(part) -> None:
         torch.set_num_threads(1)  # of this thread, and of those that are still to come
-        with torch.inference_mode(inference), torch.set_grad_enabled(gradients), torch.autocast("cpu", kind, enabled=short):
+        with (
+            torch.inference_mode(inference),
+            torch.set_grad_enabled(gradients),
+            torch.autocast("cpu", kind, enabled=short),
+        ):
             work(part)
 
     others = []
@@ -36,6 +44,8 @@ def one_core_each(work: Callable, parts: Sequence) -> None:
         raise
     finally:
         wait(others)
-        torch.set_num_threads(threads)  # after the others, who have said 1 of those that are to come
+        torch.set_num_threads(
+            threads
+        )  # after the others, who have said 1 of those that are to come
     for other in others:
         other.result()

@@ -14,13 +14,17 @@ class Partition(torch.autograd.Function):
     """Σ log Z over the rows of a batch (a number); the gradients are found on the way."""
 
     @staticmethod
-    def forward(ctx, emissions: Tensor, mask: Tensor, begin: Tensor, transitions: Tensor, end: Tensor) -> Tensor:
+    def forward(
+        ctx, emissions: Tensor, mask: Tensor, begin: Tensor, transitions: Tensor, end: Tensor
+    ) -> Tensor:
         flat = emissions[mask]  # (ΣT, C)
         offsets = np.zeros(len(mask) + 1, np.int64)
         np.cumsum(mask.sum(1).numpy(force=True), out=offsets[1:])
         arrays = (array.detach().numpy(force=True) for array in (begin, transitions, end))
         total, *gradients = forward_backward(flat.detach().numpy(force=True), offsets, *arrays)
-        chances, *others = (torch.from_numpy(g).to(emissions.device, emissions.dtype) for g in gradients)
+        chances, *others = (
+            torch.from_numpy(g).to(emissions.device, emissions.dtype) for g in gradients
+        )
         spread = torch.zeros_like(emissions)
         spread[mask] = chances
         ctx.save_for_backward(spread, *others)
@@ -43,11 +47,20 @@ def forward_backward(emissions, offsets, begin, transitions, end):
     into = grown.T.copy()  # (to, from): what is summed over stands side by side
     ending = np.exp((end - most).astype(np.float64))
     chance = np.zeros((len(emissions), classes))
-    first_chance, pair_chance, last_chance = np.zeros(classes), np.zeros((classes, classes)), np.zeros(classes)
+    first_chance, pair_chance, last_chance = (
+        np.zeros(classes),
+        np.zeros((classes, classes)),
+        np.zeros(classes),
+    )
     longest = 1
     for row in range(len(offsets) - 1):
         longest = max(longest, offsets[row + 1] - offsets[row])
-    alpha, local, beta, further = np.empty((longest, classes)), np.empty((longest, classes)), np.empty(classes), np.empty(classes)
+    alpha, local, beta, further = (
+        np.empty((longest, classes)),
+        np.empty((longest, classes)),
+        np.empty(classes),
+        np.empty(classes),
+    )
     for row in range(len(offsets) - 1):
         start, size = offsets[row], offsets[row + 1] - offsets[row]
         if size == 0:
@@ -81,7 +94,9 @@ def forward_backward(emissions, offsets, begin, transitions, end):
             chance[start + size - 1, j] = alpha[size - 1, j] * beta[j]
             last_chance[j] += chance[start + size - 1, j]
         for t in range(size - 2, -1, -1):
-            for j in range(classes):  # weights in the hundreds leave the range of numbers; a chance does not
+            for j in range(
+                classes
+            ):  # weights in the hundreds leave the range of numbers; a chance does not
                 beta[j] = min(beta[j] * local[t + 1, j], 1e300)
             for i in range(classes):
                 after = 0.0

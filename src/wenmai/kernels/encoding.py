@@ -23,7 +23,7 @@ from wenmai.kernels.block_step import (
     add,
     keep,
     layer_norm,
-    linear,  # fmt: skip
+    linear,
     padded_width,
     rotate,
 )
@@ -39,7 +39,9 @@ class Encoder:
     def __init__(self):
         self.kept = Kept()
 
-    def ready(self, blocks: nn.ModuleList, x: Tensor, by_formulas: bool = False) -> BlockSteps | list[Products] | None:
+    def ready(
+        self, blocks: nn.ModuleList, x: Tensor, by_formulas: bool = False
+    ) -> BlockSteps | list[Products] | None:
         """The weights of these blocks, as x can be read with them; none where it cannot."""
         if forgotten(self.kept) or by_formulas or not plain(x) or blocks[0].cross is not None:
             return None
@@ -47,10 +49,18 @@ class Encoder:
             return self.kept.of(weights_of(blocks), lambda: BlockSteps(blocks))
         if not has_onednn(torch.bfloat16) or blocks[0].attention.rotary:
             return None
-        return self.kept.of(weights_of(blocks), lambda: [Products(block) for block in blocks], "bf16")
+        return self.kept.of(
+            weights_of(blocks), lambda: [Products(block) for block in blocks], "bf16"
+        )
 
-    def __call__(self, weights: BlockSteps | list[Products], blocks: nn.ModuleList, x: Tensor, mask: Tensor | None,
-                 first: bool = False) -> Tensor:  # fmt: skip
+    def __call__(
+        self,
+        weights: BlockSteps | list[Products],
+        blocks: nn.ModuleList,
+        x: Tensor,
+        mask: Tensor | None,
+        first: bool = False,
+    ) -> Tensor:
         """x (B, T, E) → (B, T, E), 0 where there is padding; of the `first` place alone (B, 1, E)"""
         whole = mask is None or bool(mask.all())
         if not whole:  # in a row without any real place, the first is looked at
@@ -78,7 +88,10 @@ def stack_of_texts(x, stack, offsets, first, board):
     wanted alone, they come to lie in the first B rows. How many rows are left is returned."""
     rows, width = x.shape
     h, c = np.empty((rows, padded_width(width)), np.float32), np.empty((rows, width), np.float32)
-    qkv, wide = np.empty((rows, padded_width(3 * width)), np.float32), np.empty((rows, padded_width(stack.wide)), np.float32)
+    qkv, wide = (
+        np.empty((rows, padded_width(3 * width)), np.float32),
+        np.empty((rows, padded_width(stack.wide)), np.float32),
+    )
     places = np.empty(rows, np.int64)
     for text in range(len(offsets) - 1):
         for row in range(offsets[text], offsets[text + 1]):
@@ -89,9 +102,13 @@ def stack_of_texts(x, stack, offsets, first, board):
             step, part = stack.order[at]
             weights, y = stack.weights[level, 6 * part : 6 * part + 6], x[:rows]
             if step == NORM_BEFORE:
-                layer_norm(y, vector(weights[4], width), vector(weights[5], width), stack.epsilon, h)
+                layer_norm(
+                    y, vector(weights[4], width), vector(weights[5], width), stack.epsilon, h
+                )
             elif step == NORM_AFTER:
-                layer_norm(y, vector(weights[4], width), vector(weights[5], width), stack.epsilon, y)
+                layer_norm(
+                    y, vector(weights[4], width), vector(weights[5], width), stack.epsilon, y
+                )
             elif step == KEEP:
                 keep(y, h)
             elif step == ADD:
@@ -113,7 +130,9 @@ def stack_of_texts(x, stack, offsets, first, board):
     return rows
 
 
-def in_16_bit_products(weights: list[Products], blocks: nn.ModuleList, y: Tensor, lengths: list[int], first: bool) -> Tensor:
+def in_16_bit_products(
+    weights: list[Products], blocks: nn.ModuleList, y: Tensor, lengths: list[int], first: bool
+) -> Tensor:
     """The same"""
     for level, (block, by) in enumerate(zip(blocks, weights)):
         h, alone = y, first and level + 1 == len(blocks)
@@ -148,10 +167,16 @@ def attention(qkv: Tensor, lengths: list[int], layer: nn.Module, first: bool) ->
     qkv = qkv.view(len(qkv), 3, layer.heads, -1)  # (N, 3, A, D)
     if min(lengths) == max(lengths):
         return attend(qkv.view(len(lengths), -1, *qkv.shape[1:]), layer.factor, first).flatten(0, 1)
-    return torch.cat([attend(row.unsqueeze(0), layer.factor, first)[0] for row in qkv.split(lengths)])
+    return torch.cat(
+        [attend(row.unsqueeze(0), layer.factor, first)[0] for row in qkv.split(lengths)]
+    )
 
 
 def attend(qkv: Tensor, factor: float, first: bool) -> Tensor:
     """(B, T, 3, A, D) → (B, T, E), or (B, 1, E), where the `first` looks alone"""
     q, k, v = qkv.permute(2, 0, 3, 1, 4)  # (B, A, T, D)
-    return scaled_dot_product_attention(q[:, :, :1] if first else q, k, v, scale=factor).transpose(1, 2).flatten(2)
+    return (
+        scaled_dot_product_attention(q[:, :, :1] if first else q, k, v, scale=factor)
+        .transpose(1, 2)
+        .flatten(2)
+    )

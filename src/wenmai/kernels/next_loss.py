@@ -22,7 +22,11 @@ def next_loss(y: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing
     if y.is_cuda:
         scores = scores_of(y, weight, bias, EVEN).float()
         total = functional.cross_entropy(scores, target, reduction="sum")
-        return (1 - smoothing) * total + smoothing * smoothing_loss(scores, bias, target) if smoothing else total
+        return (
+            (1 - smoothing) * total + smoothing * smoothing_loss(scores, bias, target)
+            if smoothing
+            else total
+        )
     if not bool((real := target >= 0).all()):
         target, y = target[real], y[real]
     return NextLoss.apply(y, weight, bias, target, smoothing)
@@ -31,7 +35,10 @@ def next_loss(y: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing
 def scores_of(y: Tensor, weight: Tensor, bias: Tensor, even: int) -> Tensor:
     """(…, V), with tokens that nothing leads to for V to be a multiple of `even`."""
     if more := -len(weight) % even:
-        weight, bias = functional.pad(weight, (0, 0, 0, more)), functional.pad(bias, (0, more), value=float("-inf"))
+        weight, bias = (
+            functional.pad(weight, (0, 0, 0, more)),
+            functional.pad(bias, (0, more), value=float("-inf")),
+        )
     return functional.linear(y, weight, bias)
 
 
@@ -44,17 +51,25 @@ def smoothing_loss(scores: Tensor, bias: Tensor, target: Tensor) -> Tensor:
 
 class NextLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, y: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing: float = 0.0) -> Tensor:
+    def forward(
+        ctx, y: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing: float = 0.0
+    ) -> Tensor:
         """y (N, E), weight (V, E), bias (V,), −∞ for what is never said, target (N,) → the sum of the losses"""
         kind = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else y.dtype
         low, table, shift = y.to(kind), weight.to(kind), bias.to(kind)
         ds, dy = low.new_empty(len(y), len(weight)), torch.empty_like(low)  # (N, V), (N, E)
-        total, db = y.new_zeros((), dtype=torch.float32), bias.new_zeros(len(bias), dtype=torch.float32)
+        total, db = (
+            y.new_zeros((), dtype=torch.float32),
+            bias.new_zeros(len(bias), dtype=torch.float32),
+        )
         can = bias.isfinite()
         even = can * (smoothing / can.sum())  # (V,)
         for start in range(0, len(y), ROWS):
             rows = slice(start, start + ROWS)
-            scores, at = functional.linear(low[rows], table, shift).float(), target[rows, None]  # (ROWS, V)
+            scores, at = (
+                functional.linear(low[rows], table, shift).float(),
+                target[rows, None],
+            )  # (ROWS, V)
             whole = scores.logsumexp(1, keepdim=True)
             total += (whole - (1 - smoothing) * scores.gather(1, at)).sum()
             if smoothing:
@@ -69,4 +84,8 @@ class NextLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        return *(None if part is None else part.float().mul_(grad) for part in ctx.saved_tensors), None, None
+        return (
+            *(None if part is None else part.float().mul_(grad) for part in ctx.saved_tensors),
+            None,
+            None,
+        )

@@ -91,13 +91,22 @@ def written(many: int, context, builder, signature, values):
     rows = [moved(row, r) for r in range(many)]
     starts = [builder.gep(x, [builder.mul(at, x_width)]) for at in rows]
     bias = [builder.load(vector(b, moved(first, step)), align=4) for step in steps]
-    sums = [[cgutils.alloca_once_value(builder, one) for one in bias] for _ in rows]  # which become registers
-    nothing, zeros = ir.Constant(VECTOR, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    sums = [
+        [cgutils.alloca_once_value(builder, one) for one in bias] for _ in rows
+    ]  # which become registers
+    nothing, zeros = (
+        ir.Constant(VECTOR, ir.Undefined),
+        ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES),
+    )
     with cgutils.for_range(builder, size) as loop:
         at = builder.mul(loop.index, ir.Constant(INTEGER, WIDE))
         column = [builder.load(vector(weights, moved(at, step)), align=4) for step in steps]
         for start, own in zip(starts, sums):
-            one = builder.insert_element(nothing, builder.load(builder.gep(start, [loop.index])), ir.Constant(ir.IntType(32), 0))
+            one = builder.insert_element(
+                nothing,
+                builder.load(builder.gep(start, [loop.index])),
+                ir.Constant(ir.IntType(32), 0),
+            )
             many_times = builder.shuffle_vector(one, nothing, zeros)
             for some, total in zip(column, own):
                 made = builder.fmul(some, many_times, flags=("contract",))
@@ -136,7 +145,12 @@ def product_at(w, b, x, x_width, y, y_width, size, rows, start, end, activation)
                 else:
                     one_row(w, b, x, x_width, y, y_width, size, panel, row)
             if activation != NONE:
-                activate(carray(floats_at(y), (rows, y_width))[first:last, panel * WIDE : panel * WIDE + WIDE], activation)
+                activate(
+                    carray(floats_at(y), (rows, y_width))[
+                        first:last, panel * WIDE : panel * WIDE + WIDE
+                    ],
+                    activation,
+                )
 
 
 PRODUCT = "wenmai_panel_product"
@@ -146,8 +160,19 @@ by_address = types.ExternalFunction(PRODUCT, NUMBERS)
 @njit(cache=True, nogil=True)
 def panel_product(w, b, x, y, start, end, activation):
     """The same of arrays: w and b as in Panels, x (B, ≥ K), y (B, padded(N))."""
-    by_address(w.ctypes.data, b.ctypes.data, x.ctypes.data, x.shape[1], y.ctypes.data, y.shape[1], w.shape[1], len(x), start, end,
-               activation)  # fmt: skip
+    by_address(
+        w.ctypes.data,
+        b.ctypes.data,
+        x.ctypes.data,
+        x.shape[1],
+        y.ctypes.data,
+        y.shape[1],
+        w.shape[1],
+        len(x),
+        start,
+        end,
+        activation,
+    )
 
 
 @intrinsic

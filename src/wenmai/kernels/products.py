@@ -82,10 +82,17 @@ class Repeated:
 
     def __call__(self, x: Tensor, layer: nn.Linear, bias: Callable[[], Tensor]) -> Tensor:
         rows = x.numel() // x.shape[-1]
-        if forgotten(self.kept) or not plain(x) or layer.weight.dtype != torch.float32 or rows > SOME:
+        if (
+            forgotten(self.kept)
+            or not plain(x)
+            or layer.weight.dtype != torch.float32
+            or rows > SOME
+        ):
             return product(x, layer.weight, bias())
         if in_16_bits() and rows > FEW:
-            return self.kept.of(list(layer.parameters()), lambda: Packed16(layer.weight, bias()), "bf16")(x)
+            return self.kept.of(
+                list(layer.parameters()), lambda: Packed16(layer.weight, bias()), "bf16"
+            )(x)
         return multiplied(self.panels(layer, bias), x)[..., : len(layer.weight)]
 
     def panels(self, layer: nn.Linear, bias: Callable[[], Tensor]) -> Panels:
@@ -99,8 +106,12 @@ def parts(size: int, many: int) -> list[tuple[int, int]]:
 
 def plain(x: Tensor) -> bool:
     """Float32 on a CPU, and no gradient is asked for."""
-    return (x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_grad_enabled()
-            and not torch.compiler.is_compiling())  # fmt: skip
+    return (
+        x.device.type == "cpu"
+        and x.dtype == torch.float32
+        and not torch.is_grad_enabled()
+        and not torch.compiler.is_compiling()
+    )
 
 
 def in_16_bits() -> bool:

@@ -11,11 +11,15 @@ from torch.nn import functional
 
 from wenmai.kernels.unrolled import Unrolled
 
-warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")  # of weights that were changed
+warnings.filterwarnings(
+    "ignore", "RNN module weights are not part of single contiguous chunk"
+)  # of weights that were changed
 MULTIPLE = 8
 
 
-def run(layer: nn.RNNBase, x: Tensor, state: tuple[Tensor, ...] | None, drop: float) -> tuple[Tensor, tuple[Tensor, ...]]:
+def run(
+    layer: nn.RNNBase, x: Tensor, state: tuple[Tensor, ...] | None, drop: float
+) -> tuple[Tensor, tuple[Tensor, ...]]:
     """x (B, T, E) → y (B, T, H), the states after the last step (B, H) each. `drop`: the share of U that is dropped, for all
     steps alike (Merity et al. 2018)."""
     lstm = isinstance(layer, nn.LSTM)
@@ -30,10 +34,15 @@ def run(layer: nn.RNNBase, x: Tensor, state: tuple[Tensor, ...] | None, drop: fl
 
 
 def zeros(layer: nn.RNNBase, x: Tensor) -> tuple[Tensor, ...]:
-    return tuple(x.new_zeros(len(x), layer.hidden_size) for _ in range(2 if isinstance(layer, nn.LSTM) else 1))
+    return tuple(
+        x.new_zeros(len(x), layer.hidden_size)
+        for _ in range(2 if isinstance(layer, nn.LSTM) else 1)
+    )
 
 
-def resized(layer: nn.RNNBase, x: Tensor, state: tuple | None, drop: float, multiple: int) -> tuple[Tensor, tuple]:
+def resized(
+    layer: nn.RNNBase, x: Tensor, state: tuple | None, drop: float, multiple: int
+) -> tuple[Tensor, tuple]:
     """The fused kernel with a share of U dropped, and with sizes brought to a multiple of `even`."""
     w, u, *biases = layer.parameters()
     u = functional.dropout(u, drop) if drop else u
@@ -43,13 +52,19 @@ def resized(layer: nn.RNNBase, x: Tensor, state: tuple | None, drop: float, mult
         """(gates·H, …) with every gate grown by `high` rows."""
         if not wide + high:
             return weight
-        return functional.pad(weight.unflatten(0, (-1, layer.hidden_size)), (*sides, 0, high)).flatten(0, 1)
+        return functional.pad(
+            weight.unflatten(0, (-1, layer.hidden_size)), (*sides, 0, high)
+        ).flatten(0, 1)
 
     weights = [grown(w, 0, wide), grown(u, 0, high), *(grown(b) for b in biases)]
-    x, first = functional.pad(x, (0, wide)), [functional.pad(s, (0, high)).unsqueeze(0) for s in state or zeros(layer, x)]
+    x, first = (
+        functional.pad(x, (0, wide)),
+        [functional.pad(s, (0, high)).unsqueeze(0) for s in state or zeros(layer, x)],
+    )
     mode = layer.mode.lower()
-    y, *last = getattr(torch._VF, mode)(x, first if mode == "lstm" else first[0], weights, True, 1, 0.0, layer.training, False,
-                                        True)  # fmt: skip
+    y, *last = getattr(torch._VF, mode)(
+        x, first if mode == "lstm" else first[0], weights, True, 1, 0.0, layer.training, False, True
+    )
     return y[..., : layer.hidden_size], tuple(s[0, :, : layer.hidden_size] for s in last)
 
 
@@ -60,5 +75,12 @@ def unrolled(layer: nn.LSTM, x: Tensor, state: tuple | None, drop: float) -> tup
     kind = torch.get_autocast_dtype("cpu")
     h, c = state or zeros(layer, x)
     with torch.autocast("cpu", enabled=False):
-        y, h, c = Unrolled.apply(x.transpose(0, 1).to(kind), h.to(kind), c.float(), w.to(kind), u.to(kind), (b + b_u).to(kind))
+        y, h, c = Unrolled.apply(
+            x.transpose(0, 1).to(kind),
+            h.to(kind),
+            c.float(),
+            w.to(kind),
+            u.to(kind),
+            (b + b_u).to(kind),
+        )
     return y.transpose(0, 1), (h, c)

@@ -19,9 +19,18 @@ def attend_heads(qkv, c, offsets, heads, factor, first, start, end):
     for text in range(start // heads, (end - 1) // heads + 1):
         longest = max(longest, offsets[text + 1] - offsets[text])
     panels, across = (longest + WIDE - 1) // WIDE, (size + WIDE - 1) // WIDE
-    keys, values = np.zeros(panels * size * WIDE, np.float32), np.zeros(across * longest * WIDE, np.float32)
-    nothing, q = np.zeros(max(panels, across) * WIDE, np.float32), np.empty((QUERIES, size), np.float32)
-    scores, context = np.empty(QUERIES * panels * WIDE, np.float32), np.empty((QUERIES, across * WIDE), np.float32)
+    keys, values = (
+        np.zeros(panels * size * WIDE, np.float32),
+        np.zeros(across * longest * WIDE, np.float32),
+    )
+    nothing, q = (
+        np.zeros(max(panels, across) * WIDE, np.float32),
+        np.empty((QUERIES, size), np.float32),
+    )
+    scores, context = (
+        np.empty(QUERIES * panels * WIDE, np.float32),
+        np.empty((QUERIES, across * WIDE), np.float32),
+    )
     for index in range(start, end):
         text, head = index // heads, index % heads
         begin, length = offsets[text], offsets[text + 1] - offsets[text]

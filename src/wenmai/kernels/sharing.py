@@ -31,7 +31,9 @@ from wenmai.kernels.panels import NONE, WIDE, Panels, by_address, floats_at
 from wenmai.kernels.self_attention import attend_heads
 
 WORK, DONE, HELP, WHAT = 0, 8, 16, 24  # apart by as much as a processor fetches at once
-KIND, ALL, SHARE = range(3)  # of WHAT: the kind of work, how many panels or heads it has, and how many of them are a chunk
+KIND, ALL, SHARE = range(
+    3
+)  # of WHAT: the kind of work, how many panels or heads it has, and how many of them are a chunk
 SIZE = 12  # of WHAT
 PRODUCT, ATTENTION = range(2)
 NUMBER = 1 << 32
@@ -143,7 +145,9 @@ def added(typing_context, board, place, value):
     """board[place] += value, at once"""
 
     def code(context, builder, signature, values):
-        return builder.atomic_rmw("add", place_of(context, builder, signature, values), values[2], "acq_rel")
+        return builder.atomic_rmw(
+            "add", place_of(context, builder, signature, values), values[2], "acq_rel"
+        )
 
     return types.int64(BOARD, types.intp, types.int64), code
 
@@ -153,7 +157,13 @@ def exchanged(typing_context, board, place, old, new):
     """Whether board[place] was `old` and is now `new`."""
 
     def code(context, builder, signature, values):
-        pair = builder.cmpxchg(place_of(context, builder, signature, values), values[2], values[3], "acq_rel", "acquire")
+        pair = builder.cmpxchg(
+            place_of(context, builder, signature, values),
+            values[2],
+            values[3],
+            "acq_rel",
+            "acquire",
+        )
         return builder.zext(builder.extract_value(pair, 1), ir.IntType(8))
 
     return types.uint8(BOARD, types.intp, types.int64, types.int64), code
@@ -180,10 +190,30 @@ def perform_at(place, start, end):
         size, rows, x_width, activation = what[7], what[8], what[9], what[10]
         by_address(w, b, x, x_width, y, many * WIDE, size, rows, start, end, activation)
     else:
-        qkv, c, offsets, rows, qkv_width, width, heads = what[3], what[4], what[5], what[6], what[7], what[8], what[9]
-        texts, factor, first = what[ALL] // heads, np.int32(what[10]).view(np.float32), what[11] != 0
-        attend_heads(matrix(qkv, rows, qkv_width), matrix(c, texts if first else rows, width),
-                     carray(integers_at(offsets), texts + 1), heads, factor, first, start, end)  # fmt: skip
+        qkv, c, offsets, rows, qkv_width, width, heads = (
+            what[3],
+            what[4],
+            what[5],
+            what[6],
+            what[7],
+            what[8],
+            what[9],
+        )
+        texts, factor, first = (
+            what[ALL] // heads,
+            np.int32(what[10]).view(np.float32),
+            what[11] != 0,
+        )
+        attend_heads(
+            matrix(qkv, rows, qkv_width),
+            matrix(c, texts if first else rows, width),
+            carray(integers_at(offsets), texts + 1),
+            heads,
+            factor,
+            first,
+            start,
+            end,
+        )
 
 
 PERFORM = "wenmai_perform"
@@ -227,7 +257,11 @@ def shared_attention(qkv, c, offsets, heads, factor, first, board):
     """As attend_heads, all of them, with whoever looks at the board."""
     many = (len(offsets) - 1) * heads
     what = cleared(board)
-    what[KIND], what[ALL], what[SHARE] = ATTENTION, many, many if qkv.size < FEW else max(1, many // 8)
+    what[KIND], what[ALL], what[SHARE] = (
+        ATTENTION,
+        many,
+        many if qkv.size < FEW else max(1, many // 8),
+    )
     what[3], what[4], what[5] = qkv.ctypes.data, c.ctypes.data, offsets.ctypes.data
     what[6], what[7], what[8], what[9] = qkv.shape[0], qkv.shape[1], c.shape[1], heads
     what[10], what[11] = np.float32(factor).view(np.int32), first

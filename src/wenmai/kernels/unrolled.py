@@ -17,8 +17,15 @@ class Unrolled(torch.autograd.Function):
     def forward(ctx, x: Tensor, h: Tensor, c: Tensor, w: Tensor, u: Tensor, b: Tensor):
         """x (T, B, E), h and c (B, H), w (4H, E), u (4H, H), b (4H,) → every h (T, B, H), the last h and c"""
         steps, rows, size = x.shape[0], *h.shape
-        projected, hs, cs = functional.linear(x, w, b), x.new_empty(steps + 1, rows, size), c.new_empty(steps + 1, rows, size)
-        gates, bent = c.new_empty(steps, rows, 4, size), c.new_empty(steps, rows, size)  # i f g o; tanh c
+        projected, hs, cs = (
+            functional.linear(x, w, b),
+            x.new_empty(steps + 1, rows, size),
+            c.new_empty(steps + 1, rows, size),
+        )
+        gates, bent = (
+            c.new_empty(steps, rows, 4, size),
+            c.new_empty(steps, rows, size),
+        )  # i f g o; tanh c
         hs[0], cs[0] = h, c
         for t in range(steps):
             scores = torch.addmm(projected[t], hs[t], u.mT).to(c.dtype).view(rows, 4, size)
@@ -35,9 +42,15 @@ class Unrolled(torch.autograd.Function):
         x, w, u, hs, cs, gates, bent = ctx.saved_tensors
         steps, rows, _, size = gates.shape
         i, f, g, o = gates.unbind(2)
-        by_c = torch.stack([g * i * (1 - i), cs[:-1] * f * (1 - f), i * (1 - g * g)], 2)  # (T, B, 3, H)
+        by_c = torch.stack(
+            [g * i * (1 - i), cs[:-1] * f * (1 - f), i * (1 - g * g)], 2
+        )  # (T, B, 3, H)
         by_h, into_c = bent * o * (1 - o), o * (1 - bent * bent)
-        dgates, part, kind = x.new_empty(steps, rows, 4, size), torch.empty_like(gates[0]), gates.dtype
+        dgates, part, kind = (
+            x.new_empty(steps, rows, 4, size),
+            torch.empty_like(gates[0]),
+            gates.dtype,
+        )
         dh, dc, dy = dh.to(kind), dc.to(kind, copy=True), dy.to(kind)
         for t in reversed(range(steps)):
             dh = dh + dy[t]
@@ -48,5 +61,8 @@ class Unrolled(torch.autograd.Function):
             dh = (dgates[t].view(rows, -1) @ u).to(kind)
             dc.mul_(f[t])
         flat = dgates.view(steps * rows, 4 * size)
-        dw, du = flat.mT @ x.reshape(steps * rows, -1), flat.mT @ hs[:-1].reshape(steps * rows, size)
+        dw, du = (
+            flat.mT @ x.reshape(steps * rows, -1),
+            flat.mT @ hs[:-1].reshape(steps * rows, size),
+        )
         return (flat @ w).view_as(x), dh, dc, dw, du, flat.sum(0, dtype=torch.float32)

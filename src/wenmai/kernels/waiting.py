@@ -19,7 +19,9 @@ from threading import Event, Thread
 
 import torch
 
-SPIN_COUNT = "10000"  # as wenmai/__init__.py sets it, who may not load torch; another is the user's own
+SPIN_COUNT = (
+    "10000"  # as wenmai/__init__.py sets it, who may not load torch; another is the user's own
+)
 PERIOD = 0.25  # seconds, from one look to the next
 OFTEN = 100  # times a second and thread that a thread was put off its core
 CALM = 8  # periods in a row in which none was, after which they wait awake again
@@ -28,7 +30,10 @@ CALM = 8  # periods in a row in which none was, after which they wait awake agai
 def watch() -> None:
     """From now on, where that changes anything: where the threads are libgomp's, can all have cores, and the user has not said
     how they wait."""
-    threads, settled = torch.get_num_threads(), os.environ.get("GOMP_SPINCOUNT") != SPIN_COUNT or "OMP_WAIT_POLICY" in os.environ
+    threads, settled = (
+        torch.get_num_threads(),
+        os.environ.get("GOMP_SPINCOUNT") != SPIN_COUNT or "OMP_WAIT_POLICY" in os.environ,
+    )
     if not settled and 1 < threads <= cores() and libgomp() is not None:
         with suppress(RuntimeError):  # who may not have another thread goes on without
             watched(threads)
@@ -37,13 +42,19 @@ def watch() -> None:
 @cache
 def watched(threads: int) -> None:
     over = Event()
-    watcher = Thread(target=follow, args=(put_off(threads, over),), name="wenmai-watch", daemon=True)
+    watcher = Thread(
+        target=follow, args=(put_off(threads, over),), name="wenmai-watch", daemon=True
+    )
     watcher.start()
-    atexit.register(lambda: (over.set(), watcher.join()))  # so that none is in C when the interpreter goes
+    atexit.register(
+        lambda: (over.set(), watcher.join())
+    )  # so that none is in C when the interpreter goes
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=watched.cache_clear)  # a child has none of its parent's threads
+    os.register_at_fork(
+        after_in_child=watched.cache_clear
+    )  # a child has none of its parent's threads
 
 
 def put_off(threads: int, over: Event) -> Iterator[float]:
@@ -114,7 +125,11 @@ def cores() -> int:
 def libgomp() -> ctypes.CDLL | None:
     """The one that torch has loaded; other packages may have brought another."""
     with suppress(OSError):
-        loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libgomp" in line}
+        loaded = {
+            line.split()[-1]
+            for line in Path("/proc/self/maps").read_text().splitlines()
+            if "libgomp" in line
+        }
         own = {path for path in loaded if "torch" in path}
         for path in own or loaded:
             return ctypes.CDLL(path)

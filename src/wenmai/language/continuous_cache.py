@@ -27,7 +27,9 @@ class ContinuousCache:
         self.size = size
         self.weights = np.array(WEIGHTS if weight is None else [weight])
         self.flatnesses = FLATNESSES if flatness is None else (flatness,)
-        self.sums = np.zeros((len(self.flatnesses), len(self.weights)))  # Σ log p of all that was read, for every pair
+        self.sums = np.zeros(
+            (len(self.flatnesses), len(self.weights))
+        )  # Σ log p of all that was read, for every pair
         self.keys: Tensor | None = None  # (M, H) the last M ≤ size of h
         self.followed = np.zeros(0, np.int64)  # (M,) and what came after each
 
@@ -53,12 +55,18 @@ class ContinuousCache:
         keys = y if self.keys is None else torch.cat([self.keys, y])  # (M + n, H)
         followed, before = np.concatenate([self.followed, tokens]), len(keys) - len(y)
         place, key = np.arange(before, before + len(y))[:, None], np.arange(len(keys))[None]
-        seen = torch.from_numpy((key < place) & (key >= place - self.size)).to(y.device)  # (n, M + n)
+        seen = torch.from_numpy((key < place) & (key >= place - self.size)).to(
+            y.device
+        )  # (n, M + n)
         same = torch.from_numpy(followed[None] == tokens[:, None]).to(y.device) & seen
         likeness = (y @ keys.mT).masked_fill(~seen, float("-inf"))  # (n, M + n)
-        cached = np.stack([self.share(likeness, same, theta) for theta in self.flatnesses], 1)  # (n, θ)
+        cached = np.stack(
+            [self.share(likeness, same, theta) for theta in self.flatnesses], 1
+        )  # (n, θ)
         model = np.exp(log_probs)[:, None, None]
-        weights = np.where(place > 0, self.weights, 0.0)[:, None]  # (n, 1, λ); an empty cache says nothing
+        weights = np.where(place > 0, self.weights, 0.0)[
+            :, None
+        ]  # (n, 1, λ); an empty cache says nothing
         with np.errstate(divide="ignore"):
             mixed = np.log((1 - weights) * model + weights * cached[:, :, None])  # (n, θ, λ)
         weight, theta = self.best()

@@ -35,7 +35,9 @@ class Steps:
     squares: list[Tensor] | None = None
 
 
-def updates(steps: Steps, weights: list[Parameter], trained: list[Tensor]) -> Callable[[Sequence[Tensor]], None]:
+def updates(
+    steps: Steps, weights: list[Parameter], trained: list[Tensor]
+) -> Callable[[Sequence[Tensor]], None]:
     """The formula above, of gradients."""
     if steps.squares is None:
         divisors = [torch.ones((), device=weight.device) for weight in weights]
@@ -73,13 +75,19 @@ def log_probs(network: Network, end: int, texts: Iterable[np.ndarray], steps: St
                 each, state = asked(network, known[None, begin : stop + 1], state, start - begin)
                 scored.append(each.detach()[0].double().cpu().numpy())
                 if steps.rate:
-                    update(torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True))
+                    update(
+                        torch.autograd.grad(
+                            -each.mean(), weights, allow_unused=True, materialize_grads=True
+                        )
+                    )
                 state = state.detach() if network.carried else None
             past = known[-1:] if network.carried else known[-network.context :]
     return np.concatenate(scored)
 
 
-def asked(network: Network, tokens: np.ndarray, state: Tensor | None, first: int) -> tuple[Tensor, Tensor | None]:
+def asked(
+    network: Network, tokens: np.ndarray, state: Tensor | None, first: int
+) -> tuple[Tensor, Tensor | None]:
     """(log p (B, T) of these tokens from step `first` on, with gradients; the state after them)"""
     y, state = network.hidden(as_tensor(tokens[:, :-1]), state)
     targets = torch.from_numpy(tokens[:, first + 1 :].astype(np.int64)).to(y.device)
@@ -88,7 +96,10 @@ def asked(network: Network, tokens: np.ndarray, state: Tensor | None, first: int
 
 def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> list[Tensor]:
     """MS: the mean square of every weight's gradient, over batches of a text."""
-    known, steps = np.concatenate([[end], tokens]), segment if network.carried else min(segment, network.context)
+    known, steps = (
+        np.concatenate([[end], tokens]),
+        segment if network.carried else min(segment, network.context),
+    )
     columns = max(1, min(ROWS // steps, (len(known) - 1) // steps))
     length = (len(known) - 1) // columns
     with learning(network) as (weights, _):
@@ -96,7 +107,9 @@ def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> 
         for at in range(0, max(1, length - steps + 1), steps)[:MEASURED]:
             places = at + length * np.arange(columns)[:, None] + np.arange(min(steps, length) + 1)
             each, state = asked(network, known[places], state, 0)
-            gradients = torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True)
+            gradients = torch.autograd.grad(
+                -each.mean(), weights, allow_unused=True, materialize_grads=True
+            )
             torch._foreach_addcmul_(squares, gradients, gradients)
             state, batches = state.detach() if network.carried else None, batches + 1
         return torch._foreach_div(squares, batches)
@@ -106,10 +119,16 @@ def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> 
 def learning(network: Network):
     """(its weights, a copy of them as they are now); when it is left, they are that again. What training drops is not dropped."""
     weights, training = list(network.parameters()), network.training
-    trained, asked_before = [weight.detach().clone() for weight in weights], [weight.requires_grad for weight in weights]
+    trained, asked_before = (
+        [weight.detach().clone() for weight in weights],
+        [weight.requires_grad for weight in weights],
+    )
     network.eval()
     try:
-        with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # whose cells give no gradients in this mode
+        with (
+            torch.enable_grad(),
+            torch.backends.cudnn.flags(enabled=False),
+        ):  # whose cells give no gradients in this mode
             for weight in weights:
                 weight.requires_grad_(True)
             yield weights, trained

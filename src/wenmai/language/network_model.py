@@ -24,7 +24,9 @@ class NetworkLanguageModel:
 
     # Scoring
 
-    def scored(self, blocks: Iterable[bytes], independent: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+    def scored(
+        self, blocks: Iterable[bytes], independent: bool = False
+    ) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(block, Σ log p of every line, its tokens, how many are unknown); the text runs on from line to line, unless these
         stand apart."""
         reader, unknown = Reader(self.network, self.end), self.lines.special.unknown
@@ -36,7 +38,9 @@ class NetworkLanguageModel:
                 sums = np.add.reduceat(reader.log_probs(tokens), starts[:-1])
             yield block, sums, np.diff(starts), int((tokens == unknown).sum())
 
-    def token_scores(self, blocks: Iterable[bytes], stride: int | None = None) -> Iterator[TokenScores]:
+    def token_scores(
+        self, blocks: Iterable[bytes], stride: int | None = None
+    ) -> Iterator[TokenScores]:
         """The same token by token."""
         reader = Reader(self.network, self.end, stride)
         for block in blocks:
@@ -63,7 +67,9 @@ class NetworkLanguageModel:
 
     def begin(self, tokens: np.ndarray) -> tuple[Tensor, State]:
         """(log p of what comes next (B, V), the state) after these tokens, (T,) of one text or (B, T) of several."""
-        return self.network.begin(as_tensor(np.pad(np.atleast_2d(tokens), ((0, 0), (1, 0)), constant_values=self.end)))
+        return self.network.begin(
+            as_tensor(np.pad(np.atleast_2d(tokens), ((0, 0), (1, 0)), constant_values=self.end))
+        )
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         return self.network.step(state, tokens)

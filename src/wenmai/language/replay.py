@@ -24,7 +24,9 @@ TAKING = Lock()
 
 def replayed(network, state):
     """(a step like the network's own, the state to begin from): both belong to one text that is written, and to no other."""
-    if network.device.type != "cuda" or not (state.aligned if isinstance(state, Cache) else isinstance(state, Tensor)):
+    if network.device.type != "cuda" or not (
+        state.aligned if isinstance(state, Cache) else isinstance(state, Tensor)
+    ):
         return network.step, state
     with TAKING:
         if network not in KEPT or KEPT[network].stale(network):
@@ -72,7 +74,9 @@ def halved(network):
     half = deepcopy(network).to(torch.bfloat16)
     head, more = half.head, -half.head.width % MULTIPLE
     bias = functional.pad(head.bias(), (0, more), value=float("-inf"))
-    head.output.weight = nn.Parameter(functional.pad(head.output.weight.detach(), (0, 0, 0, more)), requires_grad=False)
+    head.output.weight = nn.Parameter(
+        functional.pad(head.output.weight.detach(), (0, 0, 0, more)), requires_grad=False
+    )
     head.output.bias, head.forbidden = None, bias.detach()
     return half
 
@@ -90,11 +94,21 @@ def tensor_cores():
 
 class Replay:
     def __init__(self, network, rows: int, state: Tensor | Cache):
-        self.network, self.graphs, self.held_by = network, {}, lambda: None  # held_by: the Lease that holds it
+        self.network, self.graphs, self.held_by = (
+            network,
+            {},
+            lambda: None,
+        )  # held_by: the Lease that holds it
         self.tokens = torch.zeros(rows, dtype=torch.int64, device=network.device)
         self.place = torch.zeros((), dtype=torch.int64, device=network.device)
-        self.room = torch.empty_like(state) if isinstance(state, Tensor) else network.body.cache(rows, network.context)
-        if isinstance(self.room, Cache):  # what is not looked at is multiplied by 0, and has to be a number
+        self.room = (
+            torch.empty_like(state)
+            if isinstance(state, Tensor)
+            else network.body.cache(rows, network.context)
+        )
+        if isinstance(
+            self.room, Cache
+        ):  # what is not looked at is multiplied by 0, and has to be a number
             self.room.kept.zero_()
 
     def begun(self, state: Tensor | Cache) -> Tensor | Cache:
@@ -110,7 +124,9 @@ class Replay:
     def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
         end = 0
         if isinstance(state, Cache):
-            if not state.fits(1) or not state.aligned or state.kept is not self.room.kept:  # the room is full, or rows left it
+            if (
+                not state.fits(1) or not state.aligned or state.kept is not self.room.kept
+            ):  # the room is full, or rows left it
                 return self.network.step(state, tokens)
             end = min(self.network.context, -(-(state.length + 1) // STRIDE) * STRIDE)
         elif state is not self.room:  # a window, which is read anew, or rows that were taken
@@ -124,7 +140,10 @@ class Replay:
 
     def recorded(self, end: int):
         """(a graph, where it leaves log p (B, V))"""
-        kept = [part.clone() for part in (self.place, self.room if isinstance(self.room, Tensor) else self.room.kept)]
+        kept = [
+            part.clone()
+            for part in (self.place, self.room if isinstance(self.room, Tensor) else self.room.kept)
+        ]
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):

@@ -42,7 +42,9 @@ class Reader:
                 yield token_scores(network, y[0], piece[1:])
             self.past = known[-1:]
             return
-        for starts, size, first in windows(len(known) - 1, len(self.past) - 1, network.context, self.stride):
+        for starts, size, first in windows(
+            len(known) - 1, len(self.past) - 1, network.context, self.stride
+        ):
             pieces = known[starts[:, None] + np.arange(size + 1)]  # (B, size + 1)
             y, _ = network.hidden(as_tensor(pieces[:, :-1]), None)
             yield token_scores(network, y[:, first:].flatten(0, 1), pieces[:, first + 1 :].ravel())
@@ -61,12 +63,17 @@ def stride_of(network: Network, stride: int | None) -> int | None:
     if network.carried:
         return None
     if stride is not None and not 1 <= stride <= network.context:
-        raise Mistake("stride={stride}: expected 1 to {most}, how many tokens this model looks back on.", stride=stride,
-                      most=network.context)  # fmt: skip
+        raise Mistake(
+            "stride={stride}: expected 1 to {most}, how many tokens this model looks back on.",
+            stride=stride,
+            most=network.context,
+        )
     return stride or max(1, network.context - network.context // 2)
 
 
-def windows(count: int, done: int, steps: int, stride: int) -> Iterator[tuple[np.ndarray, int, int]]:
+def windows(
+    count: int, done: int, steps: int, stride: int
+) -> Iterator[tuple[np.ndarray, int, int]]:
     """(where some windows start, their size, the first step of each that counts), so that of `count` steps all but those done
     count once, in their order."""
     first = min(steps, count)
@@ -74,7 +81,11 @@ def windows(count: int, done: int, steps: int, stride: int) -> Iterator[tuple[np
         yield np.zeros(1, np.int64), first, done
         done = first
     window_ends = done + stride * np.arange(1, (count - done) // stride + 1)  # where windows end
-    for ends in np.array_split(window_ends, -(-len(window_ends) * steps // READ)) if len(window_ends) else ():
+    for ends in (
+        np.array_split(window_ends, -(-len(window_ends) * steps // READ))
+        if len(window_ends)
+        else ()
+    ):
         yield ends - steps, steps, steps - stride
     done = int(window_ends[-1]) if len(window_ends) else done
     if done < count:
@@ -85,7 +96,9 @@ def token_scores(network: Network, y: Tensor, targets: np.ndarray) -> TokenScore
     """Of these tokens, each said from its y. The whole vocabulary is written out for some of the tokens at a time."""
     rows, columns = max(1, TABLE // network.head.width), as_tensor(targets).to(y.device)
     pieces = zip(y.split(rows), columns.split(rows))
-    log_probs = torch.cat([network.head.outputs(part).gather(1, column[:, None])[:, 0] for part, column in pieces])
+    log_probs = torch.cat(
+        [network.head.outputs(part).gather(1, column[:, None])[:, 0] for part, column in pieces]
+    )
     return TokenScores(targets, log_probs.double().cpu().numpy(), y)
 
 
@@ -101,8 +114,12 @@ def lines_alone(network: Network, end: int, tokens: np.ndarray, starts: np.ndarr
             continue
         places = np.minimum(starts[rows][:, None] + np.arange(longest), len(tokens) - 1)
         targets, real = tokens[places], np.arange(longest) < lengths[rows][:, None]  # (B, T)
-        y, _ = network.hidden(as_tensor(np.concatenate([np.full((len(rows), 1), end), targets[:, :-1]], 1)), None)
-        each = token_scores(network, y.flatten(0, 1), targets.ravel()).log_probs.reshape(targets.shape)
+        y, _ = network.hidden(
+            as_tensor(np.concatenate([np.full((len(rows), 1), end), targets[:, :-1]], 1)), None
+        )
+        each = token_scores(network, y.flatten(0, 1), targets.ravel()).log_probs.reshape(
+            targets.shape
+        )
         sums[rows] = (each * real).sum(1)
     return sums
 
@@ -119,7 +136,10 @@ def quick_loss(network: Network, tokens: np.ndarray) -> float:
         places = [(starts + at, min(steps, length - at)) for at in batches]
     else:
         starts = np.arange(0, max(1, count - steps + 1), steps)
-        places = [(part, min(steps, count)) for part in np.array_split(starts, -(-len(starts) * steps // READ))]
+        places = [
+            (part, min(steps, count))
+            for part in np.array_split(starts, -(-len(starts) * steps // READ))
+        ]
     count_read = 0
     for begins, size in places:
         piece = tokens[begins[:, None] + np.arange(size + 1)]

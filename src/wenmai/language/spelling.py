@@ -33,7 +33,13 @@ class Speller:
     @classmethod
     def of(cls, lines: Lines) -> "Speller":
         special = set(lines.special.numbers)
-        return cls([token.encode("utf-8", "replace") for number, token in enumerate(lines.tokens()) if number not in special])
+        return cls(
+            [
+                token.encode("utf-8", "replace")
+                for number, token in enumerate(lines.tokens())
+                if number not in special
+            ]
+        )
 
     def _log_prob(self, word: bytes) -> float:
         """Natural, of the word and its end."""
@@ -54,10 +60,16 @@ class Speller:
         costs, places = np.zeros(len(starts) - 1), np.flatnonzero(tokens == lines.special.unknown)
         if not len(places):
             return costs
-        texts, at = lines_in(block), np.searchsorted(starts, places, "right") - 1  # the line of each
+        texts, at = (
+            lines_in(block),
+            np.searchsorted(starts, places, "right") - 1,
+        )  # the line of each
         for line in np.unique(at).tolist():
             words = words_of(lines, texts[line])
-            costs[line] = -sum(self.log_prob(words[place]) for place in (places[at == line] - starts[line]).tolist())
+            costs[line] = -sum(
+                self.log_prob(words[place])
+                for place in (places[at == line] - starts[line]).tolist()
+            )
         return costs
 
 
@@ -65,4 +77,7 @@ def words_of(lines: Lines, text: str) -> list[bytes]:
     """The tokens of a line as they are written there."""
     if lines.tokenizer is None:
         return lines.lowered(text.encode("utf-8", "replace")).split()
-    return [text[start:end].encode("utf-8", "replace") for start, end in lines.tokenizer.spans([text])[0]]
+    return [
+        text[start:end].encode("utf-8", "replace")
+        for start, end in lines.tokenizer.spans([text])[0]
+    ]

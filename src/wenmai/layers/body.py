@@ -10,8 +10,12 @@ class Body(nn.Module):
     causal = False  # no y_t depends on what comes after t: then a network can go on with a text, token by token
     carried = False  # the state after a text is where the next may begin, for ever
     cached = False  # the state is a Cache of keys and values (`cache(batch, longest)` makes an empty one)
-    segmented = False  # it is told which text of a pair every place stands in: body(…, segment=) (B, T)
+    segmented = (
+        False  # it is told which text of a pair every place stands in: body(…, segment=) (B, T)
+    )
     packs = False  # it can be told how the rows of a batch lie end to end: body(…, packed=) (layers/packing.py)
     shortens = False  # asked for the `first` place alone, it gives y (B, 1, H), and computes no more than that takes
-    stack: str | None = None  # what its layers are called, which stand on one another, the lowest first; None: it is no stack
+    stack: str | None = (
+        None  # what its layers are called, which stand on one another, the lowest first; None: it is no stack
+    )
     width: int  # of y

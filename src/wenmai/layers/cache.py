@@ -22,33 +22,53 @@ from wenmai.layers.attention import see_past
 
 
 class Cache:
-    def __init__(self, tokens: Tensor, kept: Tensor, lengths: np.ndarray, steps: BlockSteps | None = None):
+    def __init__(
+        self, tokens: Tensor, kept: Tensor, lengths: np.ndarray, steps: BlockSteps | None = None
+    ):
         """Room for tokens (B, C) and their keys and values (L, 2, R, A, C, D), of which in every row the first `lengths` (B,) are
         filled. R is B, or more where rows have left. `steps`: the blocks that read a single token more on a CPU."""
         self.tokens, self.kept, self.steps = tokens, kept, steps
         self.rooms: Sequence[Tensor] = kept.unbind()  # L of (2, R, A, C, D)
         self.row_of: Tensor | None = None  # (B, C): in which row of the room a row's token lies
         if steps is not None:
-            self.row_of = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(1, tokens.shape[1])
-        self.latest, self.version = [0], 0  # of the states of this room, which share the list; empty while one is growing
+            self.row_of = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(
+                1, tokens.shape[1]
+            )
+        self.latest, self.version = (
+            [0],
+            0,
+        )  # of the states of this room, which share the list; empty while one is growing
         self.lengths, self.length = lengths, int(lengths.max(initial=0))
         self.aligned = bool((lengths == self.length).all())
 
     def __getstate__(self) -> dict:
         """What can be kept in a file: the views of every layer are made again, and the weights are the model's."""
-        return {name: value for name, value in self.__dict__.items() if name != "rooms"} | {"steps": None}
+        return {name: value for name, value in self.__dict__.items() if name != "rooms"} | {
+            "steps": None
+        }
 
     def __setstate__(self, known: dict) -> None:
         self.__dict__ |= known | {"rooms": known["kept"].unbind()}
 
     @classmethod
     @torch.inference_mode(False)
-    def empty(cls, batch: int, blocks: nn.ModuleList, longest: int, like: Tensor, steps: BlockSteps | None = None) -> Cache:
+    def empty(
+        cls,
+        batch: int,
+        blocks: nn.ModuleList,
+        longest: int,
+        like: Tensor,
+        steps: BlockSteps | None = None,
+    ) -> Cache:
         """`steps`: those of the blocks, where they are known."""
         tokens = torch.empty(batch, longest, dtype=torch.int64, device=like.device)
         heads, width = blocks[0].attention.heads, blocks[0].attention.output.out_features
         kept = like.new_empty(len(blocks), 2, batch, heads, longest, width // heads)
-        own = steps or BlockSteps(blocks) if kept.device.type == "cpu" and kept.dtype == torch.float32 else None
+        own = (
+            steps or BlockSteps(blocks)
+            if kept.device.type == "cpu" and kept.dtype == torch.float32
+            else None
+        )
         return cls(tokens, kept, np.zeros(batch, np.int64), own)
 
     def __len__(self) -> int:
@@ -56,7 +76,9 @@ class Cache:
 
     @property
     def window(self) -> Window:
-        return Window(self.tokens[:, : self.length], torch.from_numpy(self.lengths).to(self.tokens.device))
+        return Window(
+            self.tokens[:, : self.length], torch.from_numpy(self.lengths).to(self.tokens.device)
+        )
 
     @property
     def start(self) -> int | Tensor:
@@ -100,7 +122,11 @@ class Cache:
             self.tokens[:, self.length - tokens.shape[1] : self.length] = tokens
         else:
             ends = torch.from_numpy(self.lengths).to(tokens.device)[:, None]
-            self.tokens.scatter_(1, ends - tokens.shape[1] + torch.arange(tokens.shape[1], device=tokens.device), tokens)
+            self.tokens.scatter_(
+                1,
+                ends - tokens.shape[1] + torch.arange(tokens.shape[1], device=tokens.device),
+                tokens,
+            )
 
     def take(self, rows: Tensor) -> Cache:
         """These rows of the batch; a row may be taken more than once, or not at all. They stay in this room, unless it is too
@@ -109,7 +135,10 @@ class Cache:
         if self.steps is None or not alone or not len(rows) <= room <= 4 * len(rows):
             return self.moved(rows)
         state = self.filled(self.lengths[rows.numpy()], self.length, self.version + 1)
-        state.tokens, state.row_of = self.tokens.index_select(0, rows), self.row_of.index_select(0, rows)
+        state.tokens, state.row_of = (
+            self.tokens.index_select(0, rows),
+            self.row_of.index_select(0, rows),
+        )
         state.row_of[:, self.length :] = torch.arange(len(rows), dtype=torch.int32)[:, None]
         return state
 
@@ -120,7 +149,9 @@ class Cache:
     def mixed(self) -> bool:
         if self.row_of is None:
             return False
-        return len(self) < self.kept.shape[2] or bool((self.row_of[:, : self.length] != torch.arange(len(self))[:, None]).any())
+        return len(self) < self.kept.shape[2] or bool(
+            (self.row_of[:, : self.length] != torch.arange(len(self))[:, None]).any()
+        )
 
     @torch.inference_mode(False)
     def moved(self, rows: Tensor | None) -> Cache:
@@ -131,14 +162,22 @@ class Cache:
             rows = rows.to(self.kept.device)
             tokens = tokens.index_select(0, rows)
         if self.mixed():
-            row_of = (self.row_of if rows is None else self.row_of.index_select(0, rows))[:, : self.length].long()  # (B, T)
-            kept = kept[:, :, row_of, :, torch.arange(self.length)].permute(2, 3, 0, 4, 1, 5)  # from (B, T, L, 2, A, D)
+            row_of = (self.row_of if rows is None else self.row_of.index_select(0, rows))[
+                :, : self.length
+            ].long()  # (B, T)
+            kept = kept[:, :, row_of, :, torch.arange(self.length)].permute(
+                2, 3, 0, 4, 1, 5
+            )  # from (B, T, L, 2, A, D)
         elif rows is not None:
             kept = kept.index_select(2, rows)
         layers, two, _, *sizes = self.kept.shape
         room = self.kept.new_zeros if not self.aligned else self.kept.new_empty  # as in `joined`
-        state = Cache(self.tokens.new_zeros(len(tokens), self.tokens.shape[1]), room(layers, two, len(tokens), *sizes), lengths,
-                      self.steps)  # fmt: skip
+        state = Cache(
+            self.tokens.new_zeros(len(tokens), self.tokens.shape[1]),
+            room(layers, two, len(tokens), *sizes),
+            lengths,
+            self.steps,
+        )
         state.tokens[:, : self.length] = tokens
         state.kept[..., : self.length, :] = kept
         return state
@@ -158,7 +197,9 @@ class Cache:
         for state in states:
             rows = slice(at, at + len(state))
             joined.tokens[rows, : state.length] = state.tokens[:, : state.length]
-            joined.kept[:, :, rows, :, : state.length] = state.kept[:, :, : len(state), :, : state.length]
+            joined.kept[:, :, rows, :, : state.length] = state.kept[
+                :, :, : len(state), :, : state.length
+            ]
             at += len(state)
         return joined
 
@@ -171,7 +212,11 @@ class CachedLayer:
     def __init__(self, cache: Cache, room: Tensor, more: int):
         self.cache, self.room, self.more = cache, room, more
         self.behind = cache.length > more  # whether there is anything before them
-        self.start = cache.length - more if cache.aligned else torch.from_numpy(cache.lengths - more).to(room.device)
+        self.start = (
+            cache.length - more
+            if cache.aligned
+            else torch.from_numpy(cache.lengths - more).to(room.device)
+        )
 
     @property
     def places(self) -> Tensor:
@@ -205,7 +250,9 @@ class Placed:
     def __init__(self, rooms: Sequence[Tensor], place: Tensor):
         self.rooms, self.start = rooms, place
         later = torch.arange(rooms[0].shape[3], device=place.device) > place
-        self.allowed = rooms[0].new_zeros(len(later)).masked_fill_(later, float("-inf"))  # (S,), added to the scores
+        self.allowed = (
+            rooms[0].new_zeros(len(later)).masked_fill_(later, float("-inf"))
+        )  # (S,), added to the scores
 
     def grown(self, more: int) -> Placed:
         return self
@@ -244,10 +291,15 @@ class Window:
         """With these (B, T) behind them, of each row the last `most`."""
         room = functional.pad(self.tokens, (0, tokens.shape[1]))
         places = self.lengths[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
-        extended, lengths = room.scatter(1, places, tokens.to(room.dtype)), self.lengths + tokens.shape[1]
+        extended, lengths = (
+            room.scatter(1, places, tokens.to(room.dtype)),
+            self.lengths + tokens.shape[1],
+        )
         first = (lengths - most).clamp(min=0)[:, None]
         places = first + torch.arange(min(most, extended.shape[1]), device=tokens.device)
-        return Window(extended.gather(1, places.clamp(max=extended.shape[1] - 1)), lengths.clamp(max=most))
+        return Window(
+            extended.gather(1, places.clamp(max=extended.shape[1] - 1)), lengths.clamp(max=most)
+        )
 
     def take(self, rows: Tensor) -> Window:
         rows = rows.to(self.tokens.device)
@@ -257,13 +309,19 @@ class Window:
     def joined(cls, states: Sequence[Window]) -> Window:
         """The rows of all of them."""
         longest = max(state.tokens.shape[1] for state in states)
-        tokens = [functional.pad(state.tokens, (0, longest - state.tokens.shape[1])) for state in states]
+        tokens = [
+            functional.pad(state.tokens, (0, longest - state.tokens.shape[1])) for state in states
+        ]
         return cls(torch.cat(tokens), torch.cat([state.lengths for state in states]))
 
 
 def take(state, rows: Tensor):
     """These rows of a state, whose batch is dimension 0: any number of them, in any order, each as often as it is named."""
-    return state.index_select(0, rows.to(state.device)) if isinstance(state, Tensor) else state.take(rows)
+    return (
+        state.index_select(0, rows.to(state.device))
+        if isinstance(state, Tensor)
+        else state.take(rows)
+    )
 
 
 def within(state, rows: Tensor):
@@ -276,4 +334,6 @@ def join(states: Sequence):
     """The rows of several states as one."""
     if len(states) == 1:
         return states[0]
-    return torch.cat(list(states)) if isinstance(states[0], Tensor) else type(states[0]).joined(states)
+    return (
+        torch.cat(list(states)) if isinstance(states[0], Tensor) else type(states[0]).joined(states)
+    )

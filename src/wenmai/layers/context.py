@@ -34,12 +34,17 @@ class Context(nn.Module):
         self.factor = 1 / sqrt(key) if score == "scaled" else 1.0
         self.project = self.project_key = self.project_query = self.weigh = None
         if score == "general":
-            self.project = nn.Linear(query, key, bias=False)  # then qᵀW is as wide as k, and the rest is dot
+            self.project = nn.Linear(
+                query, key, bias=False
+            )  # then qᵀW is as wide as k, and the rest is dot
             # every place alike at first: a wrong place is hard to leave
             self.project.weight = nn.Parameter(normal(0.25 / key, key, query))
         elif score == "additive":
             hidden = hidden or key
-            self.project_query, self.project_key = nn.Linear(query, hidden), nn.Linear(key, hidden, bias=False)
+            self.project_query, self.project_key = (
+                nn.Linear(query, hidden),
+                nn.Linear(key, hidden, bias=False),
+            )
             self.weigh = nn.Linear(hidden, 1, bias=False)
 
     def keys(self, k: Tensor) -> Tensor:
@@ -56,19 +61,31 @@ class Context(nn.Module):
         if steps >= queries.shape[1]:
             return self.added(queries, keys)
         # A piece at a time, computed once more on the way back: memory grows with T and S, not with T·S·H.
-        return torch.cat([checkpoint(self.added, part, keys, use_reentrant=False) for part in queries.split(steps, 1)], 1)
+        return torch.cat(
+            [
+                checkpoint(self.added, part, keys, use_reentrant=False)
+                for part in queries.split(steps, 1)
+            ],
+            1,
+        )
 
     def added(self, queries: Tensor, keys: Tensor) -> Tensor:
         table = (queries.unsqueeze(2) + keys.unsqueeze(1)).tanh()  # (B, T, S, H)
         return self.weigh(table).squeeze(-1)  # (B, T, S)
 
-    def forward(self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None = None) -> Tensor:
+    def forward(
+        self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None = None
+    ) -> Tensor:
         """q (B, T, D), what `keys` made, v (B, S, H); allowed (B, T or 1, S), True where a query may look → (B, T, H)"""
         if trace is None and self.weigh is None and has_fused(q):
-            return fused(q if self.project is None else self.project(q), keys, v, allowed, self.factor)
+            return fused(
+                q if self.project is None else self.project(q), keys, v, allowed, self.factor
+            )
         return self.with_weights(q, keys, v, allowed, trace)[0]
 
-    def with_weights(self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None) -> tuple[Tensor, Tensor]:
+    def with_weights(
+        self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None
+    ) -> tuple[Tensor, Tensor]:
         """The same by the formula, and the weights (B, T, S)."""
         weights = self.scores(q, keys).masked_fill(~allowed, float("-inf")).softmax(-1)
         context = weights.to(v.dtype) @ v

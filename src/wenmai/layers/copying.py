@@ -38,7 +38,9 @@ class Copies(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Tensor | None, vocabulary: int) -> "Copies | None":
-        return None if numbers is None else cls(numbers, max(0, int(numbers.max()) + 1 - vocabulary))
+        return (
+            None if numbers is None else cls(numbers, max(0, int(numbers.max()) + 1 - vocabulary))
+        )
 
     def take(self, rows: Tensor) -> "Copies":
         return Copies(self.numbers.index_select(0, rows.to(self.numbers.device)), self.extra)
@@ -56,12 +58,16 @@ class CopyHead(nn.Module):
         """log p (B, T, V + X)"""
         gate = pointed.gate.float()
         generated = self.head.outputs(pointed.y) + functional.logsigmoid(gate)
-        generated = functional.pad(generated, (0, copies.extra), value=float("-inf"))  # (B, T, V + X)
+        generated = functional.pad(
+            generated, (0, copies.extra), value=float("-inf")
+        )  # (B, T, V + X)
         places = copies.numbers.unsqueeze(1).expand(pointed.weights.shape)  # (B, T, S)
         shares = pointed.weights.float() * gate.neg().sigmoid()
         copied = torch.zeros_like(generated).scatter_add(2, places, shares)  # (B, T, V + X)
         there = copied > 0
-        return torch.where(there, torch.logaddexp(generated, copied.where(there, 1.0).log()), generated)
+        return torch.where(
+            there, torch.logaddexp(generated, copied.where(there, 1.0).log()), generated
+        )
 
     def losses(self, pointed: Pointed, mask: Tensor, batch: Batch) -> list[Loss]:
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
@@ -71,13 +77,21 @@ class CopyHead(nn.Module):
         even, bias = EVEN if pointed.y.is_cuda else 1, self.head.bias()
         y = self.head.project(self.head.dropout(pointed.y))
         scores = scores_of(y, self.head.output.weight, bias, even).float()  # (B, T, V)
-        generated = functional.cross_entropy(scores.flatten(0, 1), target.where(target < self.width, NOTHING).flatten(),
-                                             ignore_index=NOTHING, reduction="none").view_as(target)  # fmt: skip
-        generated = (functional.logsigmoid(gate) - generated).masked_fill(target >= self.width, NEVER)
+        generated = functional.cross_entropy(
+            scores.flatten(0, 1),
+            target.where(target < self.width, NOTHING).flatten(),
+            ignore_index=NOTHING,
+            reduction="none",
+        ).view_as(target)
+        generated = (functional.logsigmoid(gate) - generated).masked_fill(
+            target >= self.width, NEVER
+        )
         same = batch.copies.unsqueeze(1) == target.unsqueeze(-1)  # (B, T, S)
         copied = (pointed.weights.float() * same).sum(-1)  # (B, T)
         there = copied > 0
-        copied = (functional.logsigmoid(-gate) + copied.where(there, 1.0).log()).masked_fill(~there, NEVER)
+        copied = (functional.logsigmoid(-gate) + copied.where(there, 1.0).log()).masked_fill(
+            ~there, NEVER
+        )
         smoothing = self.head.smoothing if self.training else 0.0
         total = -(torch.logaddexp(generated, copied) * (target >= 0)).sum() * (1 - smoothing)
         if smoothing:

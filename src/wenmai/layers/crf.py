@@ -28,10 +28,16 @@ class CRF(nn.Module):
     per_step = has_probabilities = True
     says_next = False
 
-    def __init__(self, width: int, classes: int, dropout: float, allowed: tuple[np.ndarray, ...] | None):
+    def __init__(
+        self, width: int, classes: int, dropout: float, allowed: tuple[np.ndarray, ...] | None
+    ):
         """`allowed`: which tag may begin a row (C,), follow another (C, C), end a row (C,)."""
         super().__init__()
-        self.dropout, self.emission, self.width = Dropout(dropout), nn.Linear(width, classes), classes
+        self.dropout, self.emission, self.width = (
+            Dropout(dropout),
+            nn.Linear(width, classes),
+            classes,
+        )
         sizes = (classes,), (classes, classes), (classes,)
         self.begin, self.transitions, self.end = (nn.Parameter(torch.zeros(size)) for size in sizes)
         allowed = allowed or tuple(np.ones(size, bool) for size in sizes)
@@ -39,7 +45,11 @@ class CRF(nn.Module):
             self.register_buffer(name, torch.from_numpy(may), persistent=False)
 
     def weights(self) -> tuple[Tensor, Tensor, Tensor]:
-        pairs = (self.begin, self.may_begin), (self.transitions, self.may_follow), (self.end, self.may_end)
+        pairs = (
+            (self.begin, self.may_begin),
+            (self.transitions, self.may_follow),
+            (self.end, self.may_end),
+        )
         return tuple(torch.where(may, weight.float(), NEVER) for weight, may in pairs)
 
     def path_weights(self) -> tuple[np.ndarray, ...]:
@@ -53,13 +63,17 @@ class CRF(nn.Module):
         paths = torch.zeros(mask.shape, dtype=torch.long)
         for row, real in enumerate(mask.cpu()):
             emissions = outputs[row, : int(real.sum())].numpy(force=True)
-            path = best_paths(Sequences(emissions, np.array([0, len(emissions)])), *self.path_weights())
+            path = best_paths(
+                Sequences(emissions, np.array([0, len(emissions)])), *self.path_weights()
+            )
             paths[row, : len(path)] = torch.from_numpy(path)
         return paths.to(outputs.device)
 
     def support(self, outputs: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
         """log p of the path"""
-        return path_score(outputs, mask, chosen, *self.weights()) - log_partition(outputs, mask, *self.weights())
+        return path_score(outputs, mask, chosen, *self.weights()) - log_partition(
+            outputs, mask, *self.weights()
+        )
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         emissions = self.outputs(y, mask)
@@ -75,16 +89,22 @@ class CRF(nn.Module):
         return forward_backward(flat, emissions.offsets, *self.path_weights())[1].astype(np.float32)
 
 
-def log_partition(emissions: Tensor, mask: Tensor, begin: Tensor, transitions: Tensor, end: Tensor) -> Tensor:
+def log_partition(
+    emissions: Tensor, mask: Tensor, begin: Tensor, transitions: Tensor, end: Tensor
+) -> Tensor:
     """log Z of every row (B,), as the formula has it."""
     alpha = begin + emissions[:, 0]  # (B, C)
     for t in range(1, emissions.shape[1]):
-        reached = emissions[:, t] + (alpha.unsqueeze(2) + transitions).logsumexp(1)  # over i of (B, i, j)
+        reached = emissions[:, t] + (alpha.unsqueeze(2) + transitions).logsumexp(
+            1
+        )  # over i of (B, i, j)
         alpha = torch.where(mask[:, t, None], reached, alpha)
     return (alpha + end).logsumexp(1)
 
 
-def path_score(emissions: Tensor, mask: Tensor, tags: Tensor, begin: Tensor, transitions: Tensor, end: Tensor) -> Tensor:
+def path_score(
+    emissions: Tensor, mask: Tensor, tags: Tensor, begin: Tensor, transitions: Tensor, end: Tensor
+) -> Tensor:
     """s(y) of every row (B,)."""
     chosen = emissions.gather(2, tags.unsqueeze(2)).squeeze(2)  # (B, T)
     steps = transitions[tags[:, :-1], tags[:, 1:]]  # (B, T − 1)
@@ -92,7 +112,9 @@ def path_score(emissions: Tensor, mask: Tensor, tags: Tensor, begin: Tensor, tra
     return (chosen * mask).sum(1) + (steps * mask[:, 1:]).sum(1) + begin[tags[:, 0]] + end[last]
 
 
-def best_paths(emissions: Sequences, begin: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> np.ndarray:
+def best_paths(
+    emissions: Sequences, begin: np.ndarray, transitions: np.ndarray, end: np.ndarray
+) -> np.ndarray:
     """The best tag of every place (ΣT,), row by row."""
     flat = np.ascontiguousarray(emissions.flat, np.float32)
     path = np.zeros(len(flat), np.int64)

@@ -23,7 +23,9 @@ class CrossAttention(nn.Module):
         """(B, S, M) → (B, 2, A, S, D)"""
         return self.key_value(memory).unflatten(-1, (2, self.heads, -1)).permute(0, 2, 3, 1, 4)
 
-    def forward(self, x: Tensor, memory: Tensor, allowed: Tensor, trace: Trace | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: Tensor, allowed: Tensor, trace: Trace | None = None
+    ) -> Tensor:
         """x (B, T, E); memory (B, S, M), or its `keys_values`; allowed (B, 1, 1, S), True where there is something to look at."""
         q = self.query(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, A, T, D)
         k, v = (self.keys_values(memory) if memory.dim() == 3 else memory).unbind(1)  # (B, A, S, D)

@@ -66,7 +66,9 @@ class CTCHead(nn.Module):
         self.register_buffer("forbidden", forbidden, persistent=False)
 
     def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        return (self.output(self.dropout(y)).float() + self.forbidden).log_softmax(-1)  # (B, T, V + 1)
+        return (self.output(self.dropout(y)).float() + self.forbidden).log_softmax(
+            -1
+        )  # (B, T, V + 1)
 
     chosen, support = staticmethod(ClassHead.chosen), staticmethod(TagHead.support)
 
@@ -76,14 +78,24 @@ class CTCHead(nn.Module):
         target = batch.target.masked_fill(~batch.target_mask, 0)
         log_probs = self.outputs(y, mask).clamp(min=-1e4)  # of −∞ torch's gradient is no number
         steps, place = mask.sum(1), log_probs.device
-        if torch.are_deterministic_algorithms_enabled() and log_probs.is_cuda:  # its gradient on a GPU is added up in any order
-            log_probs, target, steps, lengths = (part.cpu() for part in (log_probs, target, steps, lengths))
-        total = functional.ctc_loss(log_probs.transpose(0, 1), target, steps, lengths, self.blank, "sum", zero_infinity=True)
+        if (
+            torch.are_deterministic_algorithms_enabled() and log_probs.is_cuda
+        ):  # its gradient on a GPU is added up in any order
+            log_probs, target, steps, lengths = (
+                part.cpu() for part in (log_probs, target, steps, lengths)
+            )
+        total = functional.ctc_loss(
+            log_probs.transpose(0, 1), target, steps, lengths, self.blank, "sum", zero_infinity=True
+        )
         return [Loss("ctc", 1.0, total.to(place), lengths.sum().to(place))]
 
     def lengths(self, batch: Batch) -> Tensor:
         """(B,) tokens of every text, without its end"""
-        real = batch.target_mask if self.end is None else batch.target_mask & (batch.target != self.end)
+        real = (
+            batch.target_mask
+            if self.end is None
+            else batch.target_mask & (batch.target != self.end)
+        )
         return real.sum(1)
 
 
@@ -102,13 +114,20 @@ def text_log_prob(log_probs: np.ndarray, tokens: list[int], blank: int) -> float
     """log p(w), over all paths"""
     if len(log_probs) < least_frames(np.array(tokens, np.int64)):
         return float("-inf")
-    loss = functional.ctc_loss(torch.from_numpy(np.ascontiguousarray(log_probs))[:, None], torch.tensor([tokens],
-                                                                                                        dtype=torch.int64),
-                               (len(log_probs),), (len(tokens),), blank, "sum")  # fmt: skip
+    loss = functional.ctc_loss(
+        torch.from_numpy(np.ascontiguousarray(log_probs))[:, None],
+        torch.tensor([tokens], dtype=torch.int64),
+        (len(log_probs),),
+        (len(tokens),),
+        blank,
+        "sum",
+    )
     return -float(loss)
 
 
-def align(log_probs: np.ndarray, tokens: list[int], blank: int) -> tuple[list[tuple[int, int]], float]:
+def align(
+    log_probs: np.ndarray, tokens: list[int], blank: int
+) -> tuple[list[tuple[int, int]], float]:
     """For every token of a text (the frame where it begins, the one behind its last) on the most probable path of (T, V + 1), and
     the log p of that path."""
     states = np.full(2 * len(tokens) + 1, blank)  # – w_1 – w_2 – … w_n –
@@ -132,7 +151,10 @@ def align(log_probs: np.ndarray, tokens: list[int], blank: int) -> tuple[list[tu
     for t in range(steps - 1, -1, -1):
         path[t] = at
         at -= int(came[t, at])
-    spans = [(int(frames[0]), int(frames[-1]) + 1) for frames in (np.flatnonzero(path == 2 * n + 1) for n in range(len(tokens)))]
+    spans = [
+        (int(frames[0]), int(frames[-1]) + 1)
+        for frames in (np.flatnonzero(path == 2 * n + 1) for n in range(len(tokens)))
+    ]
     return spans, total
 
 

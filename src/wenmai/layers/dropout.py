@@ -19,7 +19,11 @@ class Dropout(nn.Module):
         if x.is_cuda:
             return functional.dropout(x, self.p)
         dropped = min(255, max(1, round(self.p * 256)))  # of 256
-        bits = torch.empty(x.numel() // 8 + 1, dtype=torch.int64).random_(-(2**63), None).view(torch.uint8)
+        bits = (
+            torch.empty(x.numel() // 8 + 1, dtype=torch.int64)
+            .random_(-(2**63), None)
+            .view(torch.uint8)
+        )
         kept = (bits[: x.numel()] >= dropped).view(x.shape)
         return x * kept.to(x.dtype).mul_(256 / (256 - dropped))
 

@@ -18,8 +18,15 @@ from wenmai.layers.sound import Perturbation, SpectralFilters
 from wenmai.layers.spelling import Spelling
 
 
-def embed(inputs, width: int, dropout: float | nn.Module = 0.0, exact=False, patch: int | None = None, scale: float = 1.0,
-          **table) -> nn.Module:  # fmt: skip
+def embed(
+    inputs,
+    width: int,
+    dropout: float | nn.Module = 0.0,
+    exact=False,
+    patch: int | None = None,
+    scale: float = 1.0,
+    **table,
+) -> nn.Module:
     """The input layer for these inputs; its `width` is what comes out. What follows is of texts alone (TokenEmbedding)."""
     if inputs.kind in ("tokens", "lines"):
         return TokenEmbedding(inputs, width, dropout, exact, scale, **table)
@@ -63,18 +70,28 @@ class TokenEmbedding(nn.Module):
             self.table = table
         elif not self.one_hot:
             first = first_table(inputs, own) if start is None else start
-            self.table = DenseTable(first, word_dropout) if dense or word_dropout else lazy_table(first, self.special.pad)
+            self.table = (
+                DenseTable(first, word_dropout)
+                if dense or word_dropout
+                else lazy_table(first, self.special.pad)
+            )
         # A word seen once teaches <unk> half of the time, or nothing ever would.
         rare = getattr(inputs, "rare", None)
-        self.register_buffer("rare", None if rare is None else torch.from_numpy(rare), persistent=False)
+        self.register_buffer(
+            "rare", None if rare is None else torch.from_numpy(rare), persistent=False
+        )
         self.spelling = None
         if getattr(inputs, "spelling", None) not in (None, "none"):
             self.spelling = Spelling(len(inputs.alphabet.tokens), inputs.spelling, dropout)
             self.width += self.spelling.width
-        self.project = nn.Linear(self.width, width) if exact and self.width != width else nn.Identity()
+        self.project = (
+            nn.Linear(self.width, width) if exact and self.width != width else nn.Identity()
+        )
         self.width = width if exact else self.width
         self.segment = None
-        if getattr(inputs, "pairs", False):  # as small as the words, or which text it is would drown what it says
+        if getattr(
+            inputs, "pairs", False
+        ):  # as small as the words, or which text it is would drown what it says
             self.segment = nn.Embedding.from_pretrained(normal(0.1, 2, self.width), freeze=False)
         self.dropout = dropout if isinstance(dropout, nn.Module) else Dropout(dropout)
 
@@ -82,7 +99,9 @@ class TokenEmbedding(nn.Module):
         """(B, T) → (B, T, E)"""
         if self.one_hot:
             x = functional.one_hot(tokens, self.size).float()  # (B, T, V)
-            return x if self.special.pad is None else x * (tokens != self.special.pad).unsqueeze(-1)  # padding is no symbol
+            return (
+                x if self.special.pad is None else x * (tokens != self.special.pad).unsqueeze(-1)
+            )  # padding is no symbol
         x = self.table(tokens)
         return x if self.scale == 1.0 else x * self.scale
 
@@ -93,11 +112,17 @@ class TokenEmbedding(nn.Module):
             tokens = torch.where(self.rare[tokens] & chance, self.special.unknown, tokens)
         x = self.look_up(tokens)
         if self.spelling is not None:
-            x = torch.cat([x, self.spelling(batch.letters)[batch.form].to(x.dtype)], -1)  # (B, T, E + spelling)
+            x = torch.cat(
+                [x, self.spelling(batch.letters)[batch.form].to(x.dtype)], -1
+            )  # (B, T, E + spelling)
         x = self.project(x)
         if self.segment is not None:
-            first, second = self.segment.weight  # chosen, not looked up: so what thousands of places say of one is a plain sum
-            x = x + torch.where(batch.segment.unsqueeze(-1) > 0, second, first) * batch.mask.unsqueeze(-1)
+            first, second = (
+                self.segment.weight
+            )  # chosen, not looked up: so what thousands of places say of one is a plain sum
+            x = x + torch.where(
+                batch.segment.unsqueeze(-1) > 0, second, first
+            ) * batch.mask.unsqueeze(-1)
         return self.dropout(x), batch.mask
 
 
@@ -154,7 +179,9 @@ class SoundFrames(Frames):
         self.changes, self.filters = Perturbation(sounds), filters
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        frames, mask = self.changes(batch.inputs, batch.mask) if self.training else (batch.inputs, batch.mask)
+        frames, mask = (
+            self.changes(batch.inputs, batch.mask) if self.training else (batch.inputs, batch.mask)
+        )
         if self.filters is not None:
             frames = self.filters(frames, mask)
         return self.project(frames) * mask.unsqueeze(-1), mask
@@ -163,7 +190,10 @@ class SoundFrames(Frames):
 class Names(nn.Module):
     def __init__(self, count: int, width: int):
         super().__init__()
-        self.table, self.width = nn.Embedding.from_pretrained(normal(0.1, count, width), freeze=False), width
+        self.table, self.width = (
+            nn.Embedding.from_pretrained(normal(0.1, count, width), freeze=False),
+            width,
+        )
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         return self.table(batch.inputs).unsqueeze(1), batch.mask  # (B, 1, E)
@@ -174,10 +204,16 @@ class Picture(nn.Module):
 
     def __init__(self, inputs, width: int):
         super().__init__()
-        self.project, self.width, self.brightest = nn.Linear(inputs.height * inputs.width, width), width, inputs.brightest
+        self.project, self.width, self.brightest = (
+            nn.Linear(inputs.height * inputs.width, width),
+            width,
+            inputs.brightest,
+        )
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        return self.project(batch.inputs.flatten(1).float() / self.brightest).unsqueeze(1), batch.mask  # (B, 1, E)
+        return self.project(batch.inputs.flatten(1).float() / self.brightest).unsqueeze(
+            1
+        ), batch.mask  # (B, 1, E)
 
 
 class ImageRows(nn.Module):
@@ -185,7 +221,11 @@ class ImageRows(nn.Module):
 
     def __init__(self, inputs, width: int):
         super().__init__()
-        self.project, self.width, self.brightest = nn.Linear(inputs.width, width), width, inputs.brightest
+        self.project, self.width, self.brightest = (
+            nn.Linear(inputs.width, width),
+            width,
+            inputs.brightest,
+        )
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         x = self.project(batch.inputs.flatten(2).float() / self.brightest)  # (B, T = rows, E)
@@ -204,7 +244,9 @@ class Patches(nn.Module):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         image = pixels(batch.inputs, self.brightest)  # (B, channels, rows, columns)
         bottom, right = (-size % self.patch for size in image.shape[2:])
-        x = self.project(functional.pad(image, (0, right, 0, bottom))).flatten(2).mT  # (B, T = patches, E)
+        x = (
+            self.project(functional.pad(image, (0, right, 0, bottom))).flatten(2).mT
+        )  # (B, T = patches, E)
         return x, ones(x)
 
 

@@ -41,7 +41,9 @@ def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
         return y[:, 0]
     kept = mask.unsqueeze(-1)
     if how == "max":
-        return torch.where(mask.any(1, keepdim=True), y.masked_fill(~kept, float("-inf")).amax(1), 0.0)
+        return torch.where(
+            mask.any(1, keepdim=True), y.masked_fill(~kept, float("-inf")).amax(1), 0.0
+        )
     total = (y * kept).sum(1)
     return total if how == "sum" else total / mask.sum(1, keepdim=True).clamp(min=1)
 
@@ -65,9 +67,20 @@ class Request:
         """Of the outputs: one a class, unless it is said otherwise."""
         return self.classes
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, table: nn.Parameter | None = None,
-                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0, dense: str | None = None,
-                 activation: str = "gelu", epsilon: float = 1e-5) -> nn.Module:  # fmt: skip
+    def __call__(
+        self,
+        width: int,
+        pooling: str = "mean",
+        dropout: float = 0.0,
+        *,
+        table: nn.Parameter | None = None,
+        bias: bool = True,
+        activation_penalty: float = 0.0,
+        temporal_penalty: float = 0.0,
+        dense: str | None = None,
+        activation: str = "gelu",
+        epsilon: float = 1e-5,
+    ) -> nn.Module:
         """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say
         them too (tied), with a `bias` or without; `activation_penalty` and `temporal_penalty` of the next token's head; `dense`:
         the activation of a layer of its own after pooling; `activation` and `epsilon` of the body's layers and norms."""
@@ -81,7 +94,15 @@ class OneOf(Request):
     classes: int
     weights: list[float] | None = None  # of every class in the loss, where they are balanced
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, dense: str | None = None, **_) -> "ClassHead":
+    def __call__(
+        self,
+        width: int,
+        pooling: str = "mean",
+        dropout: float = 0.0,
+        *,
+        dense: str | None = None,
+        **_,
+    ) -> "ClassHead":
         return ClassHead(width, self.classes, self.pooling or pooling, dropout, self.weights, dense)
 
 
@@ -91,12 +112,18 @@ class EachOf(Request):
 
     classes: int
     crf: bool = False
-    allowed: tuple[np.ndarray, ...] | None = field(default=None, repr=False)  # what a scheme lets follow what
+    allowed: tuple[np.ndarray, ...] | None = field(
+        default=None, repr=False
+    )  # what a scheme lets follow what
     weights = None
     per_step = True
 
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> nn.Module:
-        return CRF(width, self.classes, dropout, self.allowed) if self.crf else TagHead(width, self.classes, dropout)
+        return (
+            CRF(width, self.classes, dropout, self.allowed)
+            if self.crf
+            else TagHead(width, self.classes, dropout)
+        )
 
 
 @dataclass
@@ -118,8 +145,22 @@ class Number(Request):
     def kind(self) -> type[nn.Module]:
         return NumberHead
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, dense: str | None = None, **_) -> "NumberHead":
-        return NumberHead(width, self.mean, self.deviation, None if self.per_step else self.pooling or pooling, dense)
+    def __call__(
+        self,
+        width: int,
+        pooling: str = "mean",
+        dropout: float = 0.0,
+        *,
+        dense: str | None = None,
+        **_,
+    ) -> "NumberHead":
+        return NumberHead(
+            width,
+            self.mean,
+            self.deviation,
+            None if self.per_step else self.pooling or pooling,
+            dense,
+        )
 
 
 @dataclass
@@ -137,8 +178,17 @@ class Next(Request):
         """For texts that are numbered as these are."""
         return cls(texts.vocabulary, texts.special.unwritten)
 
-    def __call__(self, width: int, pooling: str = "last", dropout: float = 0.0, *, table: nn.Parameter | None = None,
-                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> "NextHead":  # fmt: skip
+    def __call__(
+        self,
+        width: int,
+        pooling: str = "last",
+        dropout: float = 0.0,
+        *,
+        table: nn.Parameter | None = None,
+        bias: bool = True,
+        activation_penalty: float = 0.0,
+        temporal_penalty: float = 0.0,
+    ) -> "NextHead":
         return NextHead(width, self, dropout, table, bias, activation_penalty, temporal_penalty)
 
 
@@ -162,18 +212,35 @@ class ClassHead(nn.Module):
 
     per_step = says_next = False
     has_probabilities = True
-    lasting = ("dense",)  # parts that a network takes over which starts from this one, where its head has them too
+    lasting = (
+        "dense",
+    )  # parts that a network takes over which starts from this one, where its head has them too
 
-    def __init__(self, width: int, classes: int, pooling: str, dropout: float, weights: list[float] | None,
-                 dense: str | None = None):  # fmt: skip
+    def __init__(
+        self,
+        width: int,
+        classes: int,
+        pooling: str,
+        dropout: float,
+        weights: list[float] | None,
+        dense: str | None = None,
+    ):
         super().__init__()
-        self.pooling, self.dropout, self.output = pooling, Dropout(dropout), nn.Linear(width, classes)
+        self.pooling, self.dropout, self.output = (
+            pooling,
+            Dropout(dropout),
+            nn.Linear(width, classes),
+        )
         self.dense = Dense(width, dense)
         self.width = classes
         self.register_buffer("weights", None if weights is None else torch.tensor(weights))
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
-        return self.output(self.dropout(self.dense(pool(y, mask, self.pooling)))).float().log_softmax(-1)  # (B, C)
+        return (
+            self.output(self.dropout(self.dense(pool(y, mask, self.pooling))))
+            .float()
+            .log_softmax(-1)
+        )  # (B, C)
 
     @staticmethod
     def chosen(outputs: Tensor, mask: Tensor | None) -> Tensor:
@@ -184,8 +251,17 @@ class ClassHead(nn.Module):
         return outputs.take_along_dim(chosen.unsqueeze(-1), -1).squeeze(-1)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
-        total = functional.nll_loss(self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum")
-        return [Loss("class", 1.0, total, len(batch.target) if self.weights is None else self.weights[batch.target].sum())]
+        total = functional.nll_loss(
+            self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum"
+        )
+        return [
+            Loss(
+                "class",
+                1.0,
+                total,
+                len(batch.target) if self.weights is None else self.weights[batch.target].sum(),
+            )
+        ]
 
 
 class NextHead(nn.Module):
@@ -197,8 +273,16 @@ class NextHead(nn.Module):
 
     per_step = has_probabilities = says_next = True
 
-    def __init__(self, width: int, asked: Next, dropout: float, table: nn.Parameter | None, bias: bool, activation_penalty: float,
-                 temporal_penalty: float):  # fmt: skip
+    def __init__(
+        self,
+        width: int,
+        asked: Next,
+        dropout: float,
+        table: nn.Parameter | None,
+        bias: bool,
+        activation_penalty: float,
+        temporal_penalty: float,
+    ):
         super().__init__()
         self.dropout, self.width, self.smoothing = Locked(dropout), asked.tokens, asked.smoothing
         self.activation_penalty, self.temporal_penalty = activation_penalty, temporal_penalty
@@ -237,11 +321,21 @@ class NextHead(nn.Module):
             forgotten(self.repeated.kept)
         dropped = self.dropout(y)
         rows, target = self.project(dropped).flatten(0, 1), batch.target.flatten()
-        total = next_loss(rows, self.output.weight, self.bias(), target, self.smoothing if self.training else 0.0)
+        total = next_loss(
+            rows, self.output.weight, self.bias(), target, self.smoothing if self.training else 0.0
+        )
         if self.training and self.activation_penalty:
-            total = total + self.activation_penalty * dropped.float().square().mean() * batch.target.numel()
+            total = (
+                total
+                + self.activation_penalty * dropped.float().square().mean() * batch.target.numel()
+            )
         if self.training and self.temporal_penalty and y.shape[1] > 1:
-            total = total + self.temporal_penalty * (y[:, 1:] - y[:, :-1]).float().square().mean() * batch.target.numel()
+            total = (
+                total
+                + self.temporal_penalty
+                * (y[:, 1:] - y[:, :-1]).float().square().mean()
+                * batch.target.numel()
+            )
         count = batch.target.numel() if batch.target_mask is None else batch.target_mask.sum()
         return [Loss("next token", 1.0, total, count)]
 
@@ -268,7 +362,9 @@ class TagHead(nn.Module):
         return ClassHead.support(outputs, mask, chosen).masked_fill(~mask, 0.0).sum(1)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
-        total = functional.nll_loss(self.outputs(y, mask)[mask], batch.target[mask], reduction="sum")
+        total = functional.nll_loss(
+            self.outputs(y, mask)[mask], batch.target[mask], reduction="sum"
+        )
         return [Loss("tags", 1.0, total, mask.sum())]
 
 
@@ -280,7 +376,14 @@ class NumberHead(nn.Module):
     has_probabilities = says_next = False
     lasting = ("dense",)
 
-    def __init__(self, width: int, mean: np.ndarray, deviation: np.ndarray, pooling: str | None, dense: str | None = None):
+    def __init__(
+        self,
+        width: int,
+        mean: np.ndarray,
+        deviation: np.ndarray,
+        pooling: str | None,
+        dense: str | None = None,
+    ):
         super().__init__()
         self.dense = Dense(width, dense)
         self.pooling, self.per_step = pooling, pooling is None
@@ -308,5 +411,7 @@ class NumberHead(nn.Module):
         answer = self.standard(y, mask)
         target = ((batch.target.view(answer.shape) - self.mean) / self.deviation).float()
         error = (answer - target).square().mean(-1)  # (B,) or (B, T)
-        total, count = (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))
+        total, count = (
+            (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))
+        )
         return [Loss("square", 1.0, total, count)]

@@ -15,7 +15,9 @@ from torch.nn import functional
 from wenmai.data.examples.batches import Batch
 from wenmai.layers.attention import see_real
 
-HAS_KERNEL = find_spec("torch.nn.attention.varlen") is not None  # torch's own, from 2.10 on; it brings torch's compiler with it
+HAS_KERNEL = (
+    find_spec("torch.nn.attention.varlen") is not None
+)  # torch's own, from 2.10 on; it brings torch's compiler with it
 
 PAYS = 0.1  # of the places are padding: with less, laying them end to end takes longer than reading them
 
@@ -31,7 +33,9 @@ class Packed:
     @classmethod
     def of(cls, mask: Tensor, x: Tensor) -> Packed | None:
         """Of (B, T); None where it would not pay. A row without anything real has its first place (see_real)."""
-        if torch.compiler.is_compiling() or torch.jit.is_tracing() or x.is_cuda:  # where a batch was `laid` it is told
+        if (
+            torch.compiler.is_compiling() or torch.jit.is_tracing() or x.is_cuda
+        ):  # where a batch was `laid` it is told
             return None
         allowed = see_real(mask)
         real = allowed[:, 0, 0]

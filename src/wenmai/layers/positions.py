@@ -23,7 +23,9 @@ class Sinusoidal(nn.Module):
     def forward(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
         if isinstance(start, int) and x.device.type == "cpu" and not torch.jit.is_tracing():
             end = start + x.shape[1]
-            return x + first_places(max(64, 1 << (end - 1).bit_length()), self.width)[start:end].to(x.dtype)
+            return x + first_places(max(64, 1 << (end - 1).bit_length()), self.width)[start:end].to(
+                x.dtype
+            )
         return x + sinusoid(start, x.shape[1], self.width, x.device).to(x.dtype)
 
 
@@ -40,8 +42,12 @@ def places(start: int | Tensor, steps: int, device=None) -> Tensor:
 
 
 def sinusoid(start: int | Tensor, steps: int, width: int, device=None) -> Tensor:
-    angle = places(start, steps, device).unsqueeze(-1) * 10_000 ** (-torch.arange(0, width, 2, device=device) / width)
-    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[..., :width]  # (T, E) or (B, T, E)
+    angle = places(start, steps, device).unsqueeze(-1) * 10_000 ** (
+        -torch.arange(0, width, 2, device=device) / width
+    )
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[
+        ..., :width
+    ]  # (T, E) or (B, T, E)
 
 
 class Learned(nn.Module):
@@ -60,7 +66,9 @@ def rotate(x: Tensor, start: int | Tensor = 0) -> Tensor:
     half = int(x.shape[-1]) // 2
     t = places(start, x.shape[-2], x.device).unsqueeze(-1)
     t = t.unsqueeze(1) if t.dim() == 3 else t  # (B, 1, T, 1): the same for every head
-    angle = t * 10_000 ** (-torch.arange(half, device=x.device) / half)  # (T, D / 2) or (B, 1, T, D / 2)
+    angle = t * 10_000 ** (
+        -torch.arange(half, device=x.device) / half
+    )  # (T, D / 2) or (B, 1, T, D / 2)
     sin, cos = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     a, b = x[..., :half], x[..., half : 2 * half]
     return torch.cat([a * cos - b * sin, a * sin + b * cos, x[..., 2 * half :]], -1)

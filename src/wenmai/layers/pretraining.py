@@ -44,8 +44,18 @@ class MaskedWords(Request):
     def columns(self) -> int:
         return self.tokens if self.masked else 2
 
-    def __call__(self, width: int, pooling: str = "first", dropout: float = 0.0, *, table: nn.Parameter | None = None,
-                 dense: str | None = None, activation: str = "gelu", epsilon: float = 1e-12, **_):  # fmt: skip
+    def __call__(
+        self,
+        width: int,
+        pooling: str = "first",
+        dropout: float = 0.0,
+        *,
+        table: nn.Parameter | None = None,
+        dense: str | None = None,
+        activation: str = "gelu",
+        epsilon: float = 1e-12,
+        **_,
+    ):
         return PretrainingHead(width, self, dropout, table, dense, activation, epsilon)
 
 
@@ -55,14 +65,30 @@ class PretrainingHead(nn.Module):
     says_next = False
     lasting = ("dense", "follows", "transform", "norm", "output")
 
-    def __init__(self, width: int, asked: MaskedWords, dropout: float, table: nn.Parameter | None, dense: str | None,
-                 activation: str, epsilon: float):  # fmt: skip
+    def __init__(
+        self,
+        width: int,
+        asked: MaskedWords,
+        dropout: float,
+        table: nn.Parameter | None,
+        dense: str | None,
+        activation: str,
+        epsilon: float,
+    ):
         super().__init__()
-        self.masked, self.next_sentence, self.activation = asked.masked, asked.next_sentence, activation
+        self.masked, self.next_sentence, self.activation = (
+            asked.masked,
+            asked.next_sentence,
+            activation,
+        )
         self.per_step, self.has_probabilities = asked.per_step, asked.masked or asked.next_sentence
         self.width = asked.columns if self.has_probabilities else width
         if asked.next_sentence:
-            self.dense, self.dropout, self.follows = Dense(width, dense), Dropout(dropout), nn.Linear(width, 2)
+            self.dense, self.dropout, self.follows = (
+                Dense(width, dense),
+                Dropout(dropout),
+                nn.Linear(width, 2),
+            )
         if asked.masked:
             embed = width if table is None else table.shape[1]
             self.transform, self.norm = nn.Linear(width, embed), nn.LayerNorm(embed, epsilon)
@@ -77,7 +103,11 @@ class PretrainingHead(nn.Module):
 
     def words(self, y: Tensor) -> Tensor:
         """log p of every word at these places: (…, H) → (…, V)"""
-        return product(self.transformed(y), self.output.weight, self.output.bias).float().log_softmax(-1)
+        return (
+            product(self.transformed(y), self.output.weight, self.output.bias)
+            .float()
+            .log_softmax(-1)
+        )
 
     def following(self, y: Tensor) -> Tensor:
         """log p of (it follows, it does not), in BERT's order: (B, T, H) → (B, 2)"""
@@ -101,7 +131,9 @@ class PretrainingHead(nn.Module):
         """`batch.target` (M,) is what stood at `batch.places` (M,) of the B·T; `batch.follows` (B,) where the second follows."""
         losses = []
         if self.masked:
-            rows = self.transformed(y.flatten(0, 1)[batch.places])  # (M, E): places that are not hidden are left out
+            rows = self.transformed(
+                y.flatten(0, 1)[batch.places]
+            )  # (M, E): places that are not hidden are left out
             total = next_loss(rows, self.output.weight, self.output.bias, batch.target, 0.0)
             losses.append(Loss("masked words", 1.0, total, len(batch.target)))
         if self.next_sentence:

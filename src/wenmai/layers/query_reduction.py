@@ -18,7 +18,11 @@ SELDOM = -1.0  # b_z at first: most sentences bear on no question
 class QueryReduction(nn.Module):
     def __init__(self, width: int, both: bool):
         super().__init__()
-        self.gates, self.candidate, self.both = nn.Linear(width, 2), nn.Linear(2 * width, width), both
+        self.gates, self.candidate, self.both = (
+            nn.Linear(width, 2),
+            nn.Linear(2 * width, width),
+            both,
+        )
         with torch.no_grad():
             self.gates.bias.copy_(torch.tensor([SELDOM, 0.0]))
 
@@ -29,13 +33,19 @@ class QueryReduction(nn.Module):
         c = r.unsqueeze(-1) * self.candidate(torch.cat([x, q], -1)).float().tanh()
         left = torch.log1p(-z)
         upto = left.cumsum(1)  # log Π_{u ≤ t} (1 − z_u)
-        before = torch.ones(z.shape[1], z.shape[1], dtype=torch.bool, device=z.device).tril()  # s ≤ t
-        weights = (upto.unsqueeze(2) - upto.unsqueeze(1)).masked_fill(~before, float("-inf")).exp() * z.unsqueeze(1)
+        before = torch.ones(
+            z.shape[1], z.shape[1], dtype=torch.bool, device=z.device
+        ).tril()  # s ≤ t
+        weights = (upto.unsqueeze(2) - upto.unsqueeze(1)).masked_fill(
+            ~before, float("-inf")
+        ).exp() * z.unsqueeze(1)
         if trace is not None:
             trace.note("bearing", weights.unsqueeze(1))  # (B, 1, K, K)
         h = weights @ c
         if self.both:
             upto = upto - left
-            back = (upto.unsqueeze(1) - upto.unsqueeze(2)).masked_fill(~before.T, float("-inf")).exp() * z.unsqueeze(1)
+            back = (upto.unsqueeze(1) - upto.unsqueeze(2)).masked_fill(
+                ~before.T, float("-inf")
+            ).exp() * z.unsqueeze(1)
             h = h + back @ c
         return h.to(x.dtype)

@@ -28,7 +28,15 @@ class Score(Request):
 
     columns = 1
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, dense: str | None = None, **_) -> "ScoreHead":
+    def __call__(
+        self,
+        width: int,
+        pooling: str = "mean",
+        dropout: float = 0.0,
+        *,
+        dense: str | None = None,
+        **_,
+    ) -> "ScoreHead":
         return ScoreHead(width, self.pooling or pooling, dropout, dense)
 
 
@@ -59,7 +67,9 @@ class SpanHead(nn.Module):
 
     @staticmethod
     def support(outputs: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
-        scores = outputs.masked_fill(~mask.unsqueeze(-1), float("-inf")).log_softmax(1)  # log p of begins, of ends
+        scores = outputs.masked_fill(~mask.unsqueeze(-1), float("-inf")).log_softmax(
+            1
+        )  # log p of begins, of ends
         return scores.gather(1, chosen.unsqueeze(1)).sum((1, 2))
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
@@ -79,7 +89,11 @@ class ScoreHead(nn.Module):
 
     def __init__(self, width: int, pooling: str, dropout: float, dense: str | None = None):
         super().__init__()
-        self.pooling, self.dropout, self.output = pooling, Dropout(dropout), nn.Linear(width, 1, bias=False)
+        self.pooling, self.dropout, self.output = (
+            pooling,
+            Dropout(dropout),
+            nn.Linear(width, 1, bias=False),
+        )
         self.dense = Dense(width, dense)
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
@@ -96,7 +110,14 @@ class ScoreHead(nn.Module):
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         scores, questions, example = self.outputs(y, mask)[:, 0], len(batch.target), batch.example
-        first = torch.searchsorted(example, torch.arange(questions, device=example.device))  # (B,) its first text
-        most = scores.new_full((questions,), float("-inf")).scatter_reduce(0, example, scores.detach(), "amax")
-        total = torch.zeros_like(most).index_add(0, example, (scores - most[example]).exp()).log() + most  # log Σ exp z
+        first = torch.searchsorted(
+            example, torch.arange(questions, device=example.device)
+        )  # (B,) its first text
+        most = scores.new_full((questions,), float("-inf")).scatter_reduce(
+            0, example, scores.detach(), "amax"
+        )
+        total = (
+            torch.zeros_like(most).index_add(0, example, (scores - most[example]).exp()).log()
+            + most
+        )  # log Σ exp z
         return [Loss("choice", 1.0, (total - scores[first + batch.target]).sum(), questions)]

@@ -23,18 +23,39 @@ class Recurrent(Body):
 
     stack = "layers"
 
-    def __init__(self, width: int, hidden: int, cell: str, layers: int = 1, bidirectional: bool = False,
-                 dropout: float | nn.Module = 0.0, *, last: int | None = None, weight_dropout: float = 0.0,
-                 normed: bool = False):  # fmt: skip
+    def __init__(
+        self,
+        width: int,
+        hidden: int,
+        cell: str,
+        layers: int = 1,
+        bidirectional: bool = False,
+        dropout: float | nn.Module = 0.0,
+        *,
+        last: int | None = None,
+        weight_dropout: float = 0.0,
+        normed: bool = False,
+    ):
         super().__init__()
         ways = 2 if bidirectional else 1
         hiddens = [hidden] * (layers - 1) + [last or hidden]
         widths = [width, *(size * ways for size in hiddens[:-1])]
-        self.width, self.ways, self.cell, self.weight_dropout = hiddens[-1] * ways, ways, cell, weight_dropout
-        self.layers = nn.ModuleList(nn.ModuleList(Direction(size, own, cell) for _ in range(ways))
-                                    for size, own in zip(widths, hiddens))  # fmt: skip
+        self.width, self.ways, self.cell, self.weight_dropout = (
+            hiddens[-1] * ways,
+            ways,
+            cell,
+            weight_dropout,
+        )
+        self.layers = nn.ModuleList(
+            nn.ModuleList(Direction(size, own, cell) for _ in range(ways))
+            for size, own in zip(widths, hiddens)
+        )
         self.dropout = dropout if isinstance(dropout, nn.Module) else Dropout(dropout)
-        self.norms = nn.ModuleList(nn.LayerNorm(size * ways) for size in hiddens) if normed and cell in GROWS else None
+        self.norms = (
+            nn.ModuleList(nn.LayerNorm(size * ways) for size in hiddens)
+            if normed and cell in GROWS
+            else None
+        )
         self.causal = not bidirectional
         self.carried = self.causal and cell not in GROWS
 
@@ -43,7 +64,13 @@ class Recurrent(Body):
         """Of every state of every direction of every layer, in the order in which they lie."""
         return [way.hidden for ways in self.layers for way in ways for _ in range(way.states)]
 
-    def forward(self, x: Tensor, mask: Tensor | None, state: Tensor | None = None, trace: Trace | None = None):
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        state: Tensor | None = None,
+        trace: Trace | None = None,
+    ):
         """x (B, T, E) → y (B, T, H·ways)"""
         states = iter(() if state is None else state.split(self.sizes, 1))
         after = []
@@ -53,7 +80,9 @@ class Recurrent(Body):
             x = self.dropout(x) if level else x
             outputs = []
             for way, direction in enumerate(directions):
-                first = None if state is None else tuple(next(states) for _ in range(direction.states))
+                first = (
+                    None if state is None else tuple(next(states) for _ in range(direction.states))
+                )
                 scope = trace and trace.under(f"{self.cell}.{level}{'.back' if way else ''}")
                 y, last = direction(reorder(x, back) if way else x, first, scope, drop)
                 outputs.append(reorder(y, back) if way else y)
@@ -85,11 +114,18 @@ class Direction(nn.Module):
         if cell in ("lstm", "gru"):
             self.fused = {"lstm": nn.LSTM, "gru": nn.GRU}[cell](width, hidden, batch_first=True)
         elif cell in ("rnn", "relu"):
-            self.fused = nn.RNN(width, hidden, batch_first=True, nonlinearity="relu" if cell == "relu" else "tanh")
+            self.fused = nn.RNN(
+                width, hidden, batch_first=True, nonlinearity="relu" if cell == "relu" else "tanh"
+            )
         else:
             self.fused = None
-            self.weights = nn.ParameterList([torch.empty(gates * hidden, width), torch.empty(gates * hidden, hidden),
-                                             torch.zeros(gates * hidden)])  # fmt: skip
+            self.weights = nn.ParameterList(
+                [
+                    torch.empty(gates * hidden, width),
+                    torch.empty(gates * hidden, hidden),
+                    torch.zeros(gates * hidden),
+                ]
+            )
         self.start(cell)
 
     def start(self, cell: str) -> None:
@@ -109,7 +145,9 @@ class Direction(nn.Module):
             if remember is not None:
                 biases[0][remember * self.hidden : (remember + 1) * self.hidden] = 1.0
 
-    def forward(self, x: Tensor, state: tuple | None, trace: Trace | None = None, drop: float = 0.0) -> tuple[Tensor, tuple]:
+    def forward(
+        self, x: Tensor, state: tuple | None, trace: Trace | None = None, drop: float = 0.0
+    ) -> tuple[Tensor, tuple]:
         """`drop`: the share of U that is dropped, for all steps alike (Merity et al. 2018)."""
         if self.fused is not None and trace is None:
             return kernel.run(self.fused, x, state, drop)
@@ -129,5 +167,7 @@ class Direction(nn.Module):
         if trace is not None:
             trace.note("state", y)
             for gate in gates_over_time[0]:
-                trace.note(gate, torch.stack([gates[gate] for gates in gates_over_time], 1))  # (B, T, H)
+                trace.note(
+                    gate, torch.stack([gates[gate] for gates in gates_over_time], 1)
+                )  # (B, T, H)
         return y, state

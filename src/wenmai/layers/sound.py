@@ -40,18 +40,26 @@ class Perturbation(nn.Module):
         lengths = (mask.sum(1) / factor).round().long().clamp(min=1)
         steps = torch.arange(int(lengths.max()), device=x.device)
         mask = steps < lengths[:, None]
-        places = (torch.arange(len(steps) * self.stack, device=x.device) * factor[:, None]).clamp(max=x.shape[1] - 1)  # (B, T')
+        places = (torch.arange(len(steps) * self.stack, device=x.device) * factor[:, None]).clamp(
+            max=x.shape[1] - 1
+        )  # (B, T')
         before = places.long()
         after, share = (before + 1).clamp(max=x.shape[1] - 1), (places - before).unsqueeze(-1)
         first, second = (x.take_along_dim(at.unsqueeze(-1), 1) for at in (before, after))
-        return (first + share * (second - first)) * mask.repeat_interleave(self.stack, 1).unsqueeze(-1), mask
+        return (first + share * (second - first)) * mask.repeat_interleave(self.stack, 1).unsqueeze(
+            -1
+        ), mask
 
     def higher(self, x: Tensor) -> Tensor:
         shift = self.mels * self.changes.pitch * (2 * torch.rand(len(x), 1, 1, device=x.device) - 1)
-        places = (torch.arange(self.mels, device=x.device) + shift).clamp(0, self.mels - 1)  # (B, 1, mels)
+        places = (torch.arange(self.mels, device=x.device) + shift).clamp(
+            0, self.mels - 1
+        )  # (B, 1, mels)
         before = places.long()
         after, share = (before + 1).clamp(max=self.mels - 1), places - before
-        first, second = (x.take_along_dim(at.expand(-1, x.shape[1], -1), 2) for at in (before, after))
+        first, second = (
+            x.take_along_dim(at.expand(-1, x.shape[1], -1), 2) for at in (before, after)
+        )
         return first + share * (second - first)
 
     def noisy(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -60,12 +68,17 @@ class Perturbation(nn.Module):
         top = loud.masked_fill(~real, float("-inf")).amax((1, 2), keepdim=True)
         rows = len(x), 1, 1
         below = (5 + 25 * torch.rand(rows, device=x.device)) * DECIBEL
-        colour = torch.randn(len(x), 1, self.mels,
-                             device=x.device).cumsum(-1) * 0.2  # of the noise: from band to band it changes little
-        noise = top - below - 2.0 + colour - colour.mean(-1, keepdim=True) + 0.5 * torch.randn_like(x)
+        colour = (
+            torch.randn(len(x), 1, self.mels, device=x.device).cumsum(-1) * 0.2
+        )  # of the noise: from band to band it changes little
+        noise = (
+            top - below - 2.0 + colour - colour.mean(-1, keepdim=True) + 0.5 * torch.randn_like(x)
+        )
         added = torch.logaddexp(loud, noise)
         if self.own_mean:
-            added = added - (added * real).sum(1, keepdim=True) / real.sum(1, keepdim=True) + self.mean
+            added = (
+                added - (added * real).sum(1, keepdim=True) / real.sum(1, keepdim=True) + self.mean
+            )
         chosen = (torch.rand(rows, device=x.device) < self.changes.noise) & real
         return torch.where(chosen, (added - self.mean) / self.deviation, x)
 
@@ -101,9 +114,13 @@ class SpectralFilters(nn.Module):
 
     def forward(self, frames: Tensor, mask: Tensor) -> Tensor:
         """(B, T, stack · mels) → (B, T, stack · channels · bands); what is no real step is silence to its neighbours"""
-        x = frames.unflatten(-1, (self.stack, self.mels)).flatten(1, 2).unsqueeze(1)  # (B, 1, T · stack, mels)
+        x = (
+            frames.unflatten(-1, (self.stack, self.mels)).flatten(1, 2).unsqueeze(1)
+        )  # (B, 1, T · stack, mels)
         real = mask.repeat_interleave(self.stack, 1)[:, None, :, None]
         for filters, norm in zip(self.layers[::2], self.layers[1::2]):
-            x = norm(filters(x * real).transpose(1, 2)).relu().transpose(1, 2)  # (B, channels, T · stack, bands)
+            x = (
+                norm(filters(x * real).transpose(1, 2)).relu().transpose(1, 2)
+            )  # (B, channels, T · stack, bands)
         x = x.transpose(1, 2).flatten(2)  # (B, T · stack, channels · bands)
         return x.unflatten(1, (-1, self.stack)).flatten(2)

@@ -8,14 +8,18 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-Reach = Callable[[str, Tensor, Tensor | None], Tensor]  # (name, value, what stands there instead of a layer that is left out)
+Reach = Callable[
+    [str, Tensor, Tensor | None], Tensor
+]  # (name, value, what stands there instead of a layer that is left out)
 
 
 class Trace:
     """`trace["lstm.0.forget"]` is a (B, T, H) tensor, `trace["block.1.attention"]` a (B, A, T, S) one; gradients flow. Parts of a
     network write under a name of their own (`encoder.`, `decoder.`), so that no two notes collide."""
 
-    def __init__(self, notes: dict[str, Tensor] | None = None, scope: str = "", reach: Reach | None = None):
+    def __init__(
+        self, notes: dict[str, Tensor] | None = None, scope: str = "", reach: Reach | None = None
+    ):
         self.notes: dict[str, Tensor] = {} if notes is None else notes
         self.scope, self.reach = scope, reach
 

@@ -21,7 +21,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.errors import Mistake
-from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, BlockSteps, one_token
+from wenmai.kernels.block_step import (
+    ADD,
+    ATTENTION,
+    CROSS,
+    KEEP,
+    MLP,
+    NORM_AFTER,
+    NORM_BEFORE,
+    RUN,
+    BlockSteps,
+    one_token,
+)
 from wenmai.kernels.encoding import Encoder
 from wenmai.kernels.kept import Kept, forgotten, weights_of
 from wenmai.kernels.products import in_16_bits, plain
@@ -35,13 +46,21 @@ from wenmai.layers.packing import Packed
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.layers.trace import Trace
 
-ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu, "gelu-tanh": partial(functional.gelu, approximate="tanh")}
+ACTIVATIONS = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "gelu-tanh": partial(functional.gelu, approximate="tanh"),
+}
 
 
 def check_heads(width: int, heads: int) -> None:
     if width % heads:
-        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
-                      heads=heads, fitting=max(1, width // heads) * heads)  # fmt: skip
+        raise Mistake(
+            "width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.",
+            width=width,
+            heads=heads,
+            fitting=max(1, width // heads) * heads,
+        )
 
 
 class Transformer(Body):
@@ -69,8 +88,12 @@ class Transformer(Body):
         super().__init__()
         self.width, self.causal, self.cached, self.shortens = width, causal, causal, not causal
         self.packs = not causal and positions != "rotary"
-        self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
-                         "rotary": lambda: None, "none": lambda: None}[positions]()  # fmt: skip
+        self.position = {
+            "sinusoidal": lambda: Sinusoidal(width),
+            "learned": lambda: Learned(width, longest),
+            "rotary": lambda: None,
+            "none": lambda: None,
+        }[positions]()
         self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(
             Block(
@@ -94,7 +117,9 @@ class Transformer(Body):
         """First weights as GPT-2's: small, and what is added to x smaller with every block."""
         for name, layer in self.named_modules():
             if isinstance(layer, nn.Linear):
-                spread = 0.02 / (sqrt(2 * len(self.blocks)) if name.endswith(("output", "down")) else 1.0)
+                spread = 0.02 / (
+                    sqrt(2 * len(self.blocks)) if name.endswith(("output", "down")) else 1.0
+                )
                 layer.weight = nn.Parameter(normal(spread, *layer.weight.shape))
 
     @torch.no_grad()
@@ -117,17 +142,32 @@ class Transformer(Body):
         """Of a text of at most so many tokens that is to be written: what it looks across at is brought to keys and values
         once."""
         text = Cache.empty(len(memory), self.blocks, longest, memory, self.block_steps(memory))
-        return DecoderCache(text, self.keys_values(memory), see_real(mask), torch.arange(len(memory), device=memory.device))
+        return DecoderCache(
+            text,
+            self.keys_values(memory),
+            see_real(mask),
+            torch.arange(len(memory), device=memory.device),
+        )
 
     def keys_values(self, memory: Tensor) -> Tensor:
         """(B, S, E) → (B, L, 2, A, S, D)"""
         if (steps := self.block_steps(memory)) and not in_16_bits():
             return steps.keys_values(memory)
-        return torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1).to(memory.dtype)
+        return torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1).to(
+            memory.dtype
+        )
 
-    def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,
-                memory: Tensor | None = None, memory_mask: Tensor | None = None, first: bool = False,
-                packed: Packed | None = None):  # fmt: skip
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        state: "Cache | DecoderCache | None" = None,
+        trace: Trace | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        first: bool = False,
+        packed: Packed | None = None,
+    ):
         """x (B, T, E), memory (B, S, E) → y (B, T, E); of the `first` place alone (B, 1, E), where it `shortens`: the last block
         then does for the others no more than to let them be looked at"""
         if self.kept.both:
@@ -136,13 +176,17 @@ class Transformer(Body):
         text = state if decoder is None else decoder.text
         x = x if self.position is None else self.position(x, 0 if text is None else text.start)
         low = x.is_cuda and torch.is_autocast_enabled("cuda")
-        if low and (self.causal or packed is not None):  # what every block adds to takes half the room
+        if low and (
+            self.causal or packed is not None
+        ):  # what every block adds to takes half the room
             x = x.to(torch.get_autocast_dtype("cuda"))
         x = self.dropout(x) if self.training else x
         if text is not None and text.steps is not None and one_token(x, trace):
             text = text.grown(1)
             x = text.steps.step(x, text, decoder)
-        elif not self.causal and (weights := self.encoder.ready(self.blocks, x, trace is not None or self.training)):
+        elif not self.causal and (
+            weights := self.encoder.ready(self.blocks, x, trace is not None or self.training)
+        ):
             x = self.encoder(weights, self.blocks, x, mask, first)
         else:
             text = None if text is None else text.in_order().grown(x.shape[1])
@@ -159,7 +203,16 @@ class Transformer(Body):
                 last = first and level + 1 == len(self.blocks)
                 if last and packed is not None:
                     x, allowed, packed = packed.unpack(x), packed.allowed, None
-                y = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real, last, packed)
+                y = block(
+                    x,
+                    allowed,
+                    trace and trace.under(f"block.{level}"),
+                    past,
+                    across,
+                    real,
+                    last,
+                    packed,
+                )
                 x = y if trace is None else trace.passing(f"block.{level}", y, x)
             if packed is not None:
                 return packed.unpack(self.norm(x)), mask, None
@@ -179,7 +232,12 @@ class DecoderCache:
 
     def take(self, rows: Tensor) -> "DecoderCache":
         if self.text.steps is None:  # then they lie in the order of the texts
-            return DecoderCache(self.text.take(rows), take(self.memory, rows), take(self.real, rows), self.source[: len(rows)])
+            return DecoderCache(
+                self.text.take(rows),
+                take(self.memory, rows),
+                take(self.real, rows),
+                self.source[: len(rows)],
+            )
         return replace(self, text=self.text.take(rows), source=take(self.source, rows))
 
     def in_order(self) -> tuple[Tensor, Tensor]:
@@ -200,13 +258,26 @@ def order(prenorm: bool, cross: bool) -> np.ndarray:
 
 
 class Block(nn.Module):
-    def __init__(self, width: int, heads: int, feed_forward: int, dropout: float, activation: str = "gelu", prenorm: bool = True,
-                 rotary: bool = False, causal: bool = False, cross: nn.Module | None = None,
-                 epsilon: float = 1e-5):  # fmt: skip
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        feed_forward: int,
+        dropout: float,
+        activation: str = "gelu",
+        prenorm: bool = True,
+        rotary: bool = False,
+        causal: bool = False,
+        cross: nn.Module | None = None,
+        epsilon: float = 1e-5,
+    ):
         super().__init__()
         self.attention = MultiHeadAttention(width, heads, rotary, causal=causal)
         self.up, self.down = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
-        self.attention_norm, self.mlp_norm = nn.LayerNorm(width, epsilon), nn.LayerNorm(width, epsilon)
+        self.attention_norm, self.mlp_norm = (
+            nn.LayerNorm(width, epsilon),
+            nn.LayerNorm(width, epsilon),
+        )
         self.dropout, self.activation = Dropout(dropout), activation
         self.cross, self.cross_norm = cross, None if cross is None else nn.LayerNorm(width, epsilon)
         self.order = order(prenorm, cross is not None)
@@ -221,8 +292,17 @@ class Block(nn.Module):
         bent = ACTIVATIONS[self.activation](trace.passing("mlp.before", self.up(x)))  # (B, T, F)
         return trace.passing("mlp", self.down(trace.passing("mlp.units", bent)))
 
-    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, memory: Tensor | None = None,
-                real: Tensor | None = None, first: bool = False, packed: Packed | None = None) -> Tensor:  # fmt: skip
+    def forward(
+        self,
+        x: Tensor,
+        allowed: Tensor | None,
+        trace: Trace | None = None,
+        past=None,
+        memory: Tensor | None = None,
+        real: Tensor | None = None,
+        first: bool = False,
+        packed: Packed | None = None,
+    ) -> Tensor:
         """`memory`: what to look across at, `real` where there is some; the rest as attention takes it."""
         h = x
         for step, part in self.steps:

@@ -13,7 +13,9 @@ def padded(x: Tensor, before: int, after: int, past: Tensor | None = None) -> Te
     return functional.pad(x, (0, 0, 0, after)) if after else x
 
 
-def neighbours(x: Tensor, window: int, after: int, past: Tensor | None) -> tuple[Tensor, Tensor | None]:
+def neighbours(
+    x: Tensor, window: int, after: int, past: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
     """(each place among its `window` neighbours, `after` of them behind it (B, T, window·E); where none are, what the next text
     reaches back to (B, (window − 1)·E))"""
     steps, x = x.shape[1], padded(x, window - 1 - after, after, past)

@@ -6,6 +6,26 @@ theirs.py     what Python, the system and other libraries say
 """
 
 from wenmai.locale.catalogue import language, translate
-from wenmai.locale.messages import Listed, Message, duration, harmless, phrase, phrases, plural, told_in
+from wenmai.locale.messages import (
+    Listed,
+    Message,
+    duration,
+    harmless,
+    phrase,
+    phrases,
+    plural,
+    told_in,
+)
 
-__all__ = ["Listed", "Message", "duration", "harmless", "language", "phrase", "phrases", "plural", "told_in", "translate"]
+__all__ = [
+    "Listed",
+    "Message",
+    "duration",
+    "harmless",
+    "language",
+    "phrase",
+    "phrases",
+    "plural",
+    "told_in",
+    "translate",
+]

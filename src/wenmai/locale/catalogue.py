@@ -10,7 +10,9 @@ from pathlib import Path
 
 def language() -> str:
     """zh where the user's locale is Chinese, else en."""
-    chosen = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    chosen = next(
+        (os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), ""
+    )
     return "zh" if chosen.lower().startswith("zh") else "en"
 
 
@@ -28,4 +30,8 @@ def translate(template: str, lang: str, context: str = "", more: str = "", count
         return template if count == 1 or not more else more
     if more:
         return catalogue(lang).ngettext(template, more, int(count) if count == int(count) else 2)
-    return catalogue(lang).pgettext(context, template) if context else catalogue(lang).gettext(template)
+    return (
+        catalogue(lang).pgettext(context, template)
+        if context
+        else catalogue(lang).gettext(template)
+    )

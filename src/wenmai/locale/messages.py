@@ -62,12 +62,18 @@ def phrase(context: str, template: str, /, **values) -> Message:
 
 def phrases(context: str, /, *templates: str, **named: str) -> dict[str, Message]:
     """A table of them: each by its own words, or by the name that it is given here."""
-    return {name: phrase(context, words) for name, words in {**dict(zip(templates, templates)), **named}.items()}
+    return {
+        name: phrase(context, words)
+        for name, words in {**dict(zip(templates, templates)), **named}.items()
+    }
 
 
 def plural(one: str, many: str, /, count: int, **values) -> Message:
     """`plural("{count} minute", "{count} minutes", count=n)`"""
-    return made(Message, {"template": one, "values": {"count": count, **values}, "variant": ("", many, count)})
+    return made(
+        Message,
+        {"template": one, "values": {"count": count, **values}, "variant": ("", many, count)},
+    )
 
 
 class Filling(string.Formatter):
@@ -77,7 +83,11 @@ class Filling(string.Formatter):
         self.lang = lang
 
     def format_field(self, value, format_spec: str) -> str:
-        return value.told_in(self.lang) if isinstance(value, Message) else harmless(format(value, format_spec))
+        return (
+            value.told_in(self.lang)
+            if isinstance(value, Message)
+            else harmless(format(value, format_spec))
+        )
 
 
 def filled(template: str, values: dict, lang: str) -> str:
@@ -113,7 +123,9 @@ def told_in(text: str, lang: str) -> str:
 
 def harmless_lines(text: str) -> str:
     """As `harmless`; line ends and tabs stay."""
-    return "".join(part if part in ("\n", "\t") else harmless(part) for part in re.split("([\n\t])", text))
+    return "".join(
+        part if part in ("\n", "\t") else harmless(part) for part in re.split("([\n\t])", text)
+    )
 
 
 def harmless(text: str) -> str:
@@ -123,4 +135,6 @@ def harmless(text: str) -> str:
     import unicodedata
 
     unfit = ("Cc", "Cs", "Zl", "Zp")
-    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in unfit else c for c in text)
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in unfit else c for c in text
+    )

@@ -12,9 +12,15 @@ from wenmai.locale.catalogue import translate
 from wenmai.locale.messages import Listed, Message, made
 
 BEGINNINGS = (
-    "cannot identify image file", "image file is truncated", "CRC check failed", "Error -3 while decompressing data",
-    "Error -5 while decompressing data", "Not a gzipped file", "maximum recursion depth exceeded", "Exceeds the limit",
-)  # fmt: skip
+    "cannot identify image file",
+    "image file is truncated",
+    "CRC check failed",
+    "Error -3 while decompressing data",
+    "Error -5 while decompressing data",
+    "Not a gzipped file",
+    "maximum recursion depth exceeded",
+    "Exceeds the limit",
+)
 
 
 class Theirs(Message):
@@ -48,27 +54,46 @@ def ended(sentence: str) -> str:
 
 def invalid(error, rest: str) -> Message:
     name = rest.removesuffix(f": {error.message}")
-    return Message("Invalid value for {name}: {reason}.", name=name, reason=Theirs(error.message.removesuffix(".")))
+    return Message(
+        "Invalid value for {name}: {reason}.",
+        name=name,
+        reason=Theirs(error.message.removesuffix(".")),
+    )
 
 
 def no_option(error, name: str) -> Message:
     if near := getattr(error, "possibilities", None):
-        return Message("No such option: {name} (Possible options: {choices})", choices=Listed(sorted(near)),
-                       name=error.option_name)  # fmt: skip
+        return Message(
+            "No such option: {name} (Possible options: {choices})",
+            choices=Listed(sorted(near)),
+            name=error.option_name,
+        )
     return Message("No such option: {name}", name=name)
 
 
 USAGE = {  # a sentence → our words for it
-    r"Missing argument (?P<name>.*?)\.?": lambda _, **words: Message("Missing argument {name}.", **words),
-    r"Missing option (?P<name>.*?)\.?": lambda _, **words: Message("Missing option {name}.", **words),
+    r"Missing argument (?P<name>.*?)\.?": lambda _, **words: Message(
+        "Missing argument {name}.", **words
+    ),
+    r"Missing option (?P<name>.*?)\.?": lambda _, **words: Message(
+        "Missing option {name}.", **words
+    ),
     r"Missing command\.": lambda _: Message("Missing command."),
     r"Invalid value for (?P<rest>.*)": invalid,
-    r"No such command (?P<name>.*)\. Did you mean (?P<nearest>.*)\?":
-        lambda _, **words: Message("No such command {name}. Did you mean {nearest}?", **words),
-    r"No such command (?P<name>.*?)\.?": lambda _, **words: Message("No such command {name}.", **words),
+    r"No such command (?P<name>.*)\. Did you mean (?P<nearest>.*)\?": lambda _, **words: Message(
+        "No such command {name}. Did you mean {nearest}?", **words
+    ),
+    r"No such command (?P<name>.*?)\.?": lambda _, **words: Message(
+        "No such command {name}.", **words
+    ),
     r"No such option:? (?P<name>.*?)\.?": no_option,
-    r"Option (?P<name>.*) does not take a value\.": lambda _, **words: Message("Option {name} does not take a value.", **words),
-    r"Option (?P<name>.*) requires an argument\.": lambda _, **words: Message("Option {name} requires an argument.", **words),
-    r"Got unexpected extra argument(?:s|\(s\))? \(?(?P<names>.*?)\)?":
-        lambda _, **words: Message("Got unexpected extra arguments ({names})", **words),
-}  # fmt: skip
+    r"Option (?P<name>.*) does not take a value\.": lambda _, **words: Message(
+        "Option {name} does not take a value.", **words
+    ),
+    r"Option (?P<name>.*) requires an argument\.": lambda _, **words: Message(
+        "Option {name} requires an argument.", **words
+    ),
+    r"Got unexpected extra argument(?:s|\(s\))? \(?(?P<names>.*?)\)?": lambda _, **words: Message(
+        "Got unexpected extra arguments ({names})", **words
+    ),
+}

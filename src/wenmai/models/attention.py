@@ -25,18 +25,37 @@ from wenmai.models.network import Network
 from wenmai.options import Layers, Share
 
 
-def attention(inputs, head, *, cell: Literal["gru", "lstm", "rnn", "none"] = "gru", score: Score = "general",
-              positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal", embed: int = 64, hidden: int = 128,
-              layers: Layers = 1, bidirectional: bool = False,
-              pooling: Literal["auto", "last", "first", "mean", "max", "sum"] = "auto", dropout: Share = 0.2):  # fmt: skip
+def attention(
+    inputs,
+    head,
+    *,
+    cell: Literal["gru", "lstm", "rnn", "none"] = "gru",
+    score: Score = "general",
+    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal",
+    embed: int = 64,
+    hidden: int = 128,
+    layers: Layers = 1,
+    bidirectional: bool = False,
+    pooling: Literal["auto", "last", "first", "mean", "max", "sum"] = "auto",
+    dropout: Share = 0.2,
+):
     """`cell` none is a layer without recurrence; `positions` are added to what is compared, not to what is read."""
     if cell == "none" and bidirectional:
-        raise Mistake("bidirectional=True goes with a cell that reads step by step; cell=none reads no way at all.")
+        raise Mistake(
+            "bidirectional=True goes with a cell that reads step by step; cell=none reads no way at all."
+        )
     first = input_layer(inputs, embed, dropout)
-    encoder = TokenwiseLayer(first.width, hidden, layers, dropout) if cell == "none" else (
-        Recurrent(first.width, hidden, cell, layers, bidirectional, dropout))  # fmt: skip
-    body = Attending(encoder, score, positions, inputs.longest if inputs.kind in ("tokens", "frames") else 4096)
-    if pooling == "auto":  # as of the recurrent rungs: the strongest says most of a class, a number is what it has come to
+    encoder = (
+        TokenwiseLayer(first.width, hidden, layers, dropout)
+        if cell == "none"
+        else (Recurrent(first.width, hidden, cell, layers, bidirectional, dropout))
+    )
+    body = Attending(
+        encoder, score, positions, inputs.longest if inputs.kind in ("tokens", "frames") else 4096
+    )
+    if (
+        pooling == "auto"
+    ):  # as of the recurrent rungs: the strongest says most of a class, a number is what it has come to
         pooling = "max" if head.has_probabilities else "last"
     return Network(first, body, head(body.width, pooling, dropout))
 
@@ -46,8 +65,11 @@ class Attending(Body):
         super().__init__()
         size = encoder.width
         self.encoder, self.width = encoder, 2 * size
-        self.position = {"sinusoidal": lambda: Sinusoidal(size), "learned": lambda: Learned(size, longest),
-                         "none": nn.Identity}[positions]()  # fmt: skip
+        self.position = {
+            "sinusoidal": lambda: Sinusoidal(size),
+            "learned": lambda: Learned(size, longest),
+            "none": nn.Identity,
+        }[positions]()
         self.share = 1.0 if positions == "none" else 0.25  # of the states, beside positions
         self.context = Context(size, size, score)
 
@@ -55,7 +77,9 @@ class Attending(Body):
         h, mask, state = self.encoder(x, mask, state, trace)  # (B, T, H)
         compared = self.position(h * self.share)
         allowed = see_real(mask)[:, 0]  # (B, 1, S)
-        context = self.context(compared, self.context.keys(compared), h, allowed, trace and trace.under("context"))  # (B, T, H)
+        context = self.context(
+            compared, self.context.keys(compared), h, allowed, trace and trace.under("context")
+        )  # (B, T, H)
         return torch.cat([h, context], -1) * mask.unsqueeze(-1), mask, state  # (B, T, 2H)
 
 
@@ -64,7 +88,9 @@ class TokenwiseLayer(Body):
 
     def __init__(self, width: int, hidden: int, layers: int, dropout: float):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(size, hidden) for size in [width] + [hidden] * (layers - 1))
+        self.layers = nn.ModuleList(
+            nn.Linear(size, hidden) for size in [width] + [hidden] * (layers - 1)
+        )
         self.width, self.dropout = hidden, Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):

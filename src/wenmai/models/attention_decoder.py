@@ -32,12 +32,25 @@ from wenmai.models.seq2seq import Cell, embeddings, recurrent_encoder, sizes
 from wenmai.options import Layers, Share
 
 
-def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "general",
-                         query: Literal["after", "before"] = "after", feeding: bool = False,
-                         encoder: Literal["recurrent", "plain"] = "recurrent", embed: int | None = None,
-                         hidden: int | None = None, layers: Layers = 1, bidirectional: bool = True, tie: bool = True,
-                         smoothing: Share = 0.1, copy: bool = False, sampling: Share = 0.0,
-                         dropout: Share | None = None):  # fmt: skip
+def attention_translator(
+    inputs,
+    head,
+    *,
+    cell: Cell = "gru",
+    score: Score = "general",
+    query: Literal["after", "before"] = "after",
+    feeding: bool = False,
+    encoder: Literal["recurrent", "plain"] = "recurrent",
+    embed: int | None = None,
+    hidden: int | None = None,
+    layers: Layers = 1,
+    bidirectional: bool = True,
+    tie: bool = True,
+    smoothing: Share = 0.1,
+    copy: bool = False,
+    sampling: Share = 0.0,
+    dropout: Share | None = None,
+):
     """`query`: the state after the step, whose context joins at the output, or before it, whose context enters the step;
     `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden` (none: 512, of
     letters 128) is the decoder's, and the encoder's, both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of
@@ -45,14 +58,25 @@ def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "ge
     stand there, also those that no vocabulary holds; `sampling`: a share of the words that the decoder reads in training are its
     own."""
     if encoder == "plain" and not bidirectional:
-        raise Mistake("bidirectional=False goes with an encoder that reads step by step; encoder=plain reads no way at all.")
+        raise Mistake(
+            "bidirectional=False goes with an encoder that reads step by step; encoder=plain reads no way at all."
+        )
     embed, hidden, dropout, defaults, built = sizes(inputs, embed, hidden, dropout)
     source, target = embeddings(inputs, embed, dropout)
-    reader = TokenwiseLayer(embed, hidden, layers, dropout) if encoder == "plain" else (
-        recurrent_encoder(embed, hidden, cell, layers, bidirectional, dropout))  # fmt: skip
-    decoder = AttendingDecoder(cell, target, hidden, layers, score, query == "before", feeding, dropout, copy)
-    last = replace(head, smoothing=smoothing)(hidden, dropout=dropout, table=target.table.weight if tie else None)
-    return EncoderDecoder(source, reader, decoder, CopyHead(last) if copy else last, defaults, sampling, built)
+    reader = (
+        TokenwiseLayer(embed, hidden, layers, dropout)
+        if encoder == "plain"
+        else (recurrent_encoder(embed, hidden, cell, layers, bidirectional, dropout))
+    )
+    decoder = AttendingDecoder(
+        cell, target, hidden, layers, score, query == "before", feeding, dropout, copy
+    )
+    last = replace(head, smoothing=smoothing)(
+        hidden, dropout=dropout, table=target.table.weight if tie else None
+    )
+    return EncoderDecoder(
+        source, reader, decoder, CopyHead(last) if copy else last, defaults, sampling, built
+    )
 
 
 @dataclass
@@ -71,13 +95,30 @@ class AttentionState:
 
 
 class AttendingDecoder(nn.Module):
-    def __init__(self, cell: str, words: TokenEmbedding, hidden: int, layers: int, score: Score, before: bool, feeding: bool,
-                 dropout: float, copy: bool, start: str = "mean"):  # fmt: skip
+    def __init__(
+        self,
+        cell: str,
+        words: TokenEmbedding,
+        hidden: int,
+        layers: int,
+        score: Score,
+        before: bool,
+        feeding: bool,
+        dropout: float,
+        copy: bool,
+        start: str = "mean",
+    ):
         """`start`: which of the memory d_0 follows from; where it is the first alone, that is also added to every y_t, so that
         an answer that was found while reading is said without a detour."""
         super().__init__()
         self.start = start
-        self.words, self.hidden, self.before, self.feeding, self.special = words, hidden, before, feeding, words.special
+        self.words, self.hidden, self.before, self.feeding, self.special = (
+            words,
+            hidden,
+            before,
+            feeding,
+            words.special,
+        )
         wide = words.width + hidden * (before + feeding)
         self.cells = Recurrent(wide, hidden, cell, layers, dropout=Locked(dropout))
         self.first = nn.Linear(hidden, sum(self.cells.sizes))
@@ -87,22 +128,38 @@ class AttendingDecoder(nn.Module):
 
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> AttentionState:
         inner = self.first(pool(memory, mask, self.start)).tanh()
-        return AttentionState(inner, inner.new_zeros(inner.shape[0], self.hidden), self.context.keys(memory))
+        return AttentionState(
+            inner, inner.new_zeros(inner.shape[0], self.hidden), self.context.keys(memory)
+        )
 
-    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: AttentionState | None = None, trace=None):
+    def forward(
+        self,
+        tokens: Tensor,
+        memory: Tensor,
+        mask: Tensor,
+        state: AttentionState | None = None,
+        trace=None,
+    ):
         """tokens (B, T), memory (B, S, H) → y (B, T, H), Pointed where words are copied"""
         state = self.begin(memory, mask, 0) if state is None else state
         if self.gate is not None:
             tokens = tokens.masked_fill(tokens >= self.words.size, self.words.special.unknown)
-        u, real = self.words.dropout(self.words.look_up(tokens)), see_real(mask)[:, 0]  # (B, T, E), (B, 1, S)
+        u, real = (
+            self.words.dropout(self.words.look_up(tokens)),
+            see_real(mask)[:, 0],
+        )  # (B, T, E), (B, 1, S)
         if not self.before and not self.feeding:  # no step waits for a context: all of them at once
             d, _, inner = self.cells(u, None, state.inner, trace)
             context, weights = self.attend(d, state.keys, memory, real, trace)
             y = self.joined(d, context, memory)
-            return self.pointed(u, y, d, context, weights), AttentionState(inner, y[:, -1], state.keys)
+            return self.pointed(u, y, d, context, weights), AttentionState(
+                inner, y[:, -1], state.keys
+            )
         steps, notes = [], []
         inner, y = state.inner, state.output[:, None]  # (B, S), (B, 1, H)
-        top = self.hidden * self.cells.layers[-1][0].states  # where the last layer's d begins, from the end
+        top = (
+            self.hidden * self.cells.layers[-1][0].states
+        )  # where the last layer's d begins, from the end
         for u_t in u.split(1, 1):
             own = None if trace is None else trace.apart()
             parts = [u_t, y.to(u_t.dtype)] if self.feeding else [u_t]
@@ -117,12 +174,21 @@ class AttendingDecoder(nn.Module):
             y = self.joined(d, context, memory)
             steps.append([y] if self.gate is None else [y, d, context, weights])
             notes.append(own)
-        if trace is not None:  # step by step → over time, which is dimension 2 of weights (B, 1, T, S), 1 of the rest
+        if (
+            trace is not None
+        ):  # step by step → over time, which is dimension 2 of weights (B, 1, T, S), 1 of the rest
             for name in notes[0].notes:
-                trace.note(name, torch.cat([own[name] for own in notes], 2 if name.endswith("attention") else 1))
-        return self.pointed(u, *(torch.cat(part, 1) for part in zip(*steps))), AttentionState(inner, y[:, -1], state.keys)
+                trace.note(
+                    name,
+                    torch.cat([own[name] for own in notes], 2 if name.endswith("attention") else 1),
+                )
+        return self.pointed(u, *(torch.cat(part, 1) for part in zip(*steps))), AttentionState(
+            inner, y[:, -1], state.keys
+        )
 
-    def attend(self, q: Tensor, keys: Tensor, memory: Tensor, real: Tensor, trace) -> tuple[Tensor, Tensor | None]:
+    def attend(
+        self, q: Tensor, keys: Tensor, memory: Tensor, real: Tensor, trace
+    ) -> tuple[Tensor, Tensor | None]:
         """C_t (B, T, H), and where words are copied, α (B, T, S)."""
         if self.gate is not None:
             return self.context.with_weights(q, keys, memory, real, trace)
@@ -135,4 +201,6 @@ class AttendingDecoder(nn.Module):
     def pointed(self, u: Tensor, y: Tensor, d=None, context=None, weights=None) -> Tensor | Pointed:
         if self.gate is None:
             return y
-        return Pointed(y, weights, self.gate(torch.cat([context.to(d.dtype), d, u.to(d.dtype)], -1)))
+        return Pointed(
+            y, weights, self.gate(torch.cat([context.to(d.dtype), d, u.to(d.dtype)], -1))
+        )

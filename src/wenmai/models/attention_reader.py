@@ -23,18 +23,31 @@ from wenmai.models.network import Network
 from wenmai.options import Layers, Share
 
 
-def attention_reader(inputs, head, *, cell: Literal["lstm", "gru", "rnn"] = "lstm", score: Score = "general", embed: int = 64,
-                     hidden: int = 128, layers: Layers = 1, dropout: Share = 0.2):  # fmt: skip
+def attention_reader(
+    inputs,
+    head,
+    *,
+    cell: Literal["lstm", "gru", "rnn"] = "lstm",
+    score: Score = "general",
+    embed: int = 64,
+    hidden: int = 128,
+    layers: Layers = 1,
+    dropout: Share = 0.2,
+):
     """`layers` of the first reading, and as many of the second."""
     first = input_layer(inputs, embed, dropout)
     body = QuestionReader(first.width, hidden, cell, layers, score, dropout)
-    return Network(first, body, head(body.width, "max", dropout), training_defaults={"learning_rate": 2e-3})
+    return Network(
+        first, body, head(body.width, "max", dropout), training_defaults={"learning_rate": 2e-3}
+    )
 
 
 class QuestionReader(Body):
     segmented = True
 
-    def __init__(self, width: int, hidden: int, cell: str, layers: int, score: Score, dropout: float):
+    def __init__(
+        self, width: int, hidden: int, cell: str, layers: int, score: Score, dropout: float
+    ):
         super().__init__()
         self.likest = Context(width, width, "dot")
         self.encoder = Recurrent(3 * width, hidden, cell, layers, True, dropout)
@@ -43,13 +56,22 @@ class QuestionReader(Body):
         self.second = Recurrent(3 * size, hidden, cell, layers, True, dropout)
         self.width = size + self.second.width
 
-    def forward(self, x: Tensor, mask: Tensor, state=None, trace=None, segment: Tensor | None = None):
+    def forward(
+        self, x: Tensor, mask: Tensor, state=None, trace=None, segment: Tensor | None = None
+    ):
         question = mask if segment is None else mask & (segment == 0)
         visible = see_real(question)[:, 0]  # (B, 1, S)
         aligned = self.likest(x, x, x, visible, trace and trace.under("likest"))  # (B, T, E)
         x = torch.cat([x, aligned, x * aligned], -1)
         h, mask, _ = self.encoder(x, mask, None, trace and trace.under("first"))  # (B, T, H)
-        context = self.context(h, self.context.keys(h), h, visible, trace and trace.under("context"))  # (B, T, H)
+        context = self.context(
+            h, self.context.keys(h), h, visible, trace and trace.under("context")
+        )  # (B, T, H)
         both = h * context
-        m, mask, _ = self.second(self.dropout(torch.cat([h, context, both], -1)), mask, None, trace and trace.under("second"))
+        m, mask, _ = self.second(
+            self.dropout(torch.cat([h, context, both], -1)),
+            mask,
+            None,
+            trace and trace.under("second"),
+        )
         return torch.cat([both, m], -1) * mask.unsqueeze(-1), mask, None

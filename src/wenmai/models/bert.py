@@ -30,24 +30,57 @@ from wenmai.options import Count, Layers, NonNegative, Share, Size
 SPREAD = 0.55  # of first weights, over the root of the width: 0.02 where it is BERT's 768
 
 
-def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2, feed_forward: Size | None = None,
-         embed: Size | None = None, activation: Activation = "gelu", segments: Count = 2,
-         dense: Literal["tanh", "relu", "gelu", "none"] = "tanh", pooling: Literal["first", "mean", "max"] = "first",
-         epsilon: NonNegative = 1e-12, dropout: Share = 0.1):  # fmt: skip
+def bert(
+    inputs,
+    head,
+    *,
+    width: Size = 128,
+    heads: Size = 4,
+    layers: Layers = 2,
+    feed_forward: Size | None = None,
+    embed: Size | None = None,
+    activation: Activation = "gelu",
+    segments: Count = 2,
+    dense: Literal["tanh", "relu", "gelu", "none"] = "tanh",
+    pooling: Literal["first", "mean", "max"] = "first",
+    epsilon: NonNegative = 1e-12,
+    dropout: Share = 0.1,
+):
     """`embed`: the width of the table, where it is another than the body's; `segments`: how many texts of an input are told
     apart; `dense`: what stands between the body and an answer for the whole text; `epsilon`: added to what norms divide by."""
     check_heads(width, heads)
     if inputs.kind != "tokens":
-        raise Mistake("bert reads texts, and here are {kind}; transformer reads these.", kind=inputs.kind)
+        raise Mistake(
+            "bert reads texts, and here are {kind}; transformer reads these.", kind=inputs.kind
+        )
     if inputs.embedding != "random":
-        raise Mistake("embedding={embedding}: bert has a table of its own; leave it out.", embedding=inputs.embedding[:200])
+        raise Mistake(
+            "embedding={embedding}: bert has a table of its own; leave it out.",
+            embedding=inputs.embedding[:200],
+        )
     first = FramedTokens(inputs, embed or width, width, segments, epsilon, tied=head.tied)
-    body = Transformer(width, heads, layers, feed_forward or 4 * width, positions="none", activation=activation, prenorm=False,
-                       epsilon=epsilon, dropout=dropout)  # fmt: skip
+    body = Transformer(
+        width,
+        heads,
+        layers,
+        feed_forward or 4 * width,
+        positions="none",
+        activation=activation,
+        prenorm=False,
+        epsilon=epsilon,
+        dropout=dropout,
+    )
     letters = getattr(inputs, "alphabet", None)
     spelling = None if letters is None else Spelling(len(letters.tokens), inputs.spelling, dropout)
-    last = head(width + (spelling.width if spelling else 0), pooling, dropout, dense=None if dense == "none" else dense,
-                activation=activation, epsilon=epsilon, table=first.table.weight)  # fmt: skip
+    last = head(
+        width + (spelling.width if spelling else 0),
+        pooling,
+        dropout,
+        dense=None if dense == "none" else dense,
+        activation=activation,
+        epsilon=epsilon,
+        table=first.table.weight,
+    )
     for layer in [*body.modules(), *last.modules()]:
         if isinstance(layer, nn.Linear):
             if layer.weight is not first.table.weight:
@@ -56,9 +89,17 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
                 nn.init.zeros_(layer.bias)
     # What says which tag follows which, and what the letters say, is learned from nothing.
     fast = {"head_rate": 20.0} if spelling is not None or hasattr(last, "path_weights") else {}
-    rate = 1e-3 * min(1.0, 128 / width) if head.tied else 1e-4  # what learns from nothing, and what has learned
-    return Network(first, body, last, training_defaults={"learning_rate": rate, "weight_decay": 0.01}, spelling=spelling,
-                   fine_tuning_defaults=fine_tuning(width) | fast)  # fmt: skip
+    rate = (
+        1e-3 * min(1.0, 128 / width) if head.tied else 1e-4
+    )  # what learns from nothing, and what has learned
+    return Network(
+        first,
+        body,
+        last,
+        training_defaults={"learning_rate": rate, "weight_decay": 0.01},
+        spelling=spelling,
+        fine_tuning_defaults=fine_tuning(width) | fast,
+    )
 
 
 def fine_tuning(width: int) -> dict[str, float]:
@@ -70,19 +111,27 @@ def fine_tuning(width: int) -> dict[str, float]:
 class FramedTokens(nn.Module):
     """The sum of a token's vector, its place's and its segment's, normed; what is padding is 0 before that."""
 
-    def __init__(self, inputs, embed: int, width: int, segments: int, epsilon: float, tied: bool = False):
+    def __init__(
+        self, inputs, embed: int, width: int, segments: int, epsilon: float, tied: bool = False
+    ):
         super().__init__()
         self.special, self.width, self.longest = inputs.special, width, inputs.longest
         spread = SPREAD / sqrt(embed)
         table = normal(spread, inputs.vocabulary, embed)
         self.table = DenseTable(table) if tied else lazy_table(table, inputs.special.pad)
         self.position = Learned(embed, inputs.longest)
-        self.segment = nn.Embedding.from_pretrained(normal(spread, segments, embed), freeze=False) if segments else None
+        self.segment = (
+            nn.Embedding.from_pretrained(normal(spread, segments, embed), freeze=False)
+            if segments
+            else None
+        )
         self.norm = nn.LayerNorm(embed, eps=epsilon)
         self.project = nn.Linear(embed, width) if embed != width else nn.Identity()
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         x = self.position(self.table(batch.inputs))  # (B, T, E)
         if self.segment is not None:
-            x = x + self.segment(torch.zeros_like(batch.inputs) if batch.segment is None else batch.segment)
+            x = x + self.segment(
+                torch.zeros_like(batch.inputs) if batch.segment is None else batch.segment
+            )
         return self.project(self.norm(x)), batch.mask

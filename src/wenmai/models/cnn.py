@@ -25,9 +25,17 @@ from wenmai.models.sizes import by_heart
 from wenmai.options import IMAGES, NOT_IMAGES, Count, Layers, Share
 
 
-def cnn(inputs, head, *, embed: Annotated[int, NOT_IMAGES] = 64, filters: Annotated[int, NOT_IMAGES] = 64,
-        widths: Annotated[str, NOT_IMAGES] = "2,3,4,5", layers: Annotated[Layers, NOT_IMAGES] = 1,
-        stages: Annotated[Layers, IMAGES] = 3, dropout: Share = 0.2):  # fmt: skip
+def cnn(
+    inputs,
+    head,
+    *,
+    embed: Annotated[int, NOT_IMAGES] = 64,
+    filters: Annotated[int, NOT_IMAGES] = 64,
+    widths: Annotated[str, NOT_IMAGES] = "2,3,4,5",
+    layers: Annotated[Layers, NOT_IMAGES] = 1,
+    stages: Annotated[Layers, IMAGES] = 3,
+    dropout: Share = 0.2,
+):
     if inputs.kind == "image":
         body = ImageFilters(inputs, stages)
         return Network(Picture(inputs), body, head(body.width, "mean", dropout))
@@ -36,22 +44,43 @@ def cnn(inputs, head, *, embed: Annotated[int, NOT_IMAGES] = 64, filters: Annota
     return Network(first, body, head(body.width, "max", dropout))
 
 
-def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, layers: Layers = 5, window: Count = 4,
-                       tie: bool = True, dropout: Share | None = None, context: int = 64):  # fmt: skip
+def cnn_language_model(
+    inputs,
+    head,
+    *,
+    embed: int = 256,
+    filters: int = 256,
+    layers: Layers = 5,
+    window: Count = 4,
+    tie: bool = True,
+    dropout: Share | None = None,
+    context: int = 64,
+):
     """`window`: words that a filter covers; `context`: tokens that training reads at once. What is dropped depends on the text's
     size unless said."""
     dropout = 0.05 + 0.25 * by_heart(inputs.corpus_tokens) if dropout is None else dropout
-    first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True)
+    first = TokenEmbedding(
+        inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True
+    )
     body = TextFilters(embed, filters, [window], layers, dropout, gated=True)
     last = head(body.width, "max", dropout, table=first.table.weight if tie else None)
-    return Network(first, body, last, context=context, built={"dropout": dropout}, training_defaults={"learning_rate": 2e-3})
+    return Network(
+        first,
+        body,
+        last,
+        context=context,
+        built={"dropout": dropout},
+        training_defaults={"learning_rate": 2e-3},
+    )
 
 
 def sizes(widths: str) -> list[int]:
     parts = [part.strip() for part in widths.split(",")]
     if not all(part.isdecimal() and int(part) for part in parts):
-        raise Mistake("widths={widths!r}: expected whole numbers from 1 on with commas between them, as in 2,3,4.",
-                      widths=short(widths))  # fmt: skip
+        raise Mistake(
+            "widths={widths!r}: expected whole numbers from 1 on with commas between them, as in 2,3,4.",
+            widths=short(widths),
+        )
     return [int(part) for part in parts]
 
 
@@ -60,17 +89,42 @@ class TextFilters(Body):
     the paper divides its weights by their length. The state is what the next text reaches back to: the last inputs of every
     layer."""
 
-    def __init__(self, width: int, filters: int, widths: list[int], layers: int, dropout: float, gated: bool = False):
+    def __init__(
+        self,
+        width: int,
+        filters: int,
+        widths: list[int],
+        layers: int,
+        dropout: float,
+        gated: bool = False,
+    ):
         super().__init__()
-        self.width, self.widths, self.gated, self.dropout = filters * len(widths), widths, gated, Dropout(dropout)
+        self.width, self.widths, self.gated, self.dropout = (
+            filters * len(widths),
+            widths,
+            gated,
+            Dropout(dropout),
+        )
         self.causal = self.carried = gated
-        self.project = nn.Linear(width, self.width) if gated and width != self.width else nn.Identity()
-        sizes_in, size_out = [self.width if gated else width] + [self.width] * (layers - 1), filters * (2 if gated else 1)
-        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, size_out, n) for n in widths) for size in sizes_in)
-        self.norms = nn.ModuleList(nn.LayerNorm(self.width) for _ in range(layers + 1)) if gated else None
+        self.project = (
+            nn.Linear(width, self.width) if gated and width != self.width else nn.Identity()
+        )
+        sizes_in, size_out = (
+            [self.width if gated else width] + [self.width] * (layers - 1),
+            filters * (2 if gated else 1),
+        )
+        self.layers = nn.ModuleList(
+            nn.ModuleList(nn.Conv1d(size, size_out, n) for n in widths) for size in sizes_in
+        )
+        self.norms = (
+            nn.ModuleList(nn.LayerNorm(self.width) for _ in range(layers + 1)) if gated else None
+        )
 
     def forward(self, x: Tensor, mask: Tensor | None, state: Tensor | None = None, trace=None):
-        past, after = [None] * len(self.layers) if state is None else state.chunk(len(self.layers), 1), []
+        past, after = (
+            [None] * len(self.layers) if state is None else state.chunk(len(self.layers), 1),
+            [],
+        )
         x = self.project(x)
         for level, filters in enumerate(self.layers):
             h = self.norms[level](x) if self.gated else self.dropout(x) if level else x
@@ -83,7 +137,9 @@ class TextFilters(Body):
             x = x + self.dropout(h) if self.gated else h
         return (self.norms[-1](x), mask, torch.cat(after, 1)) if self.gated else (x, mask, None)
 
-    def convolved(self, x: Tensor, filters: nn.ModuleList, past: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def convolved(
+        self, x: Tensor, filters: nn.ModuleList, past: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
         """(what the filters say, T places of it; and of those that look back only what the next text reaches back to)"""
         if not self.gated:  # as many places after as before; torch's "same" warns of even widths
             x = x.mT  # (B, E, T)
@@ -94,7 +150,6 @@ class TextFilters(Body):
         seen = (x[:, before - n + 1 :].mT for n in self.widths)
         h = torch.cat([functional.glu(conv(part), 1) for conv, part in zip(filters, seen)], 1).mT
         return h, x[:, steps:].reshape(x.shape[0], -1)
-
 
     def explain(self, h: Tensor) -> list[tuple[int, int, int, float]]:
         """Of what the filters of the first layer said of one text (T, widths·filters): for each filter, (the first place it
@@ -122,12 +177,18 @@ class ImageFilters(Body):
     def __init__(self, inputs, stages: int):
         super().__init__()
         channels = inputs.shape[2] if len(inputs.shape) == 3 else 1
-        stages = max(1, min(stages, min(inputs.shape[:2]).bit_length() - 2))  # no picture is halved to nothing
+        stages = max(
+            1, min(stages, min(inputs.shape[:2]).bit_length() - 2)
+        )  # no picture is halved to nothing
         blocks = []
         for stage in range(stages):
             wide = 32 * 2**stage
             for size in (channels, wide):
-                blocks += [nn.Conv2d(size, wide, 3, padding=1, bias=False), nn.GroupNorm(8, wide), nn.ReLU()]
+                blocks += [
+                    nn.Conv2d(size, wide, 3, padding=1, bias=False),
+                    nn.GroupNorm(8, wide),
+                    nn.ReLU(),
+                ]
             blocks += [nn.MaxPool2d(2, ceil_mode=True)]
             channels = wide
         self.blocks, self.width = nn.Sequential(*blocks), channels

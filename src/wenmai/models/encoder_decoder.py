@@ -55,13 +55,27 @@ class EncoderDecoder(nn.Module):
     per_step = has_probabilities = says_next = True
     carried = False
 
-    def __init__(self, input: nn.Module, encoder: Body, decoder: nn.Module, head: nn.Module,
-                 training_defaults: dict | None = None, sampling: float = 0.0, built: dict | None = None,
-                 fine_tuning_defaults: dict | None = None):  # fmt: skip
+    def __init__(
+        self,
+        input: nn.Module,
+        encoder: Body,
+        decoder: nn.Module,
+        head: nn.Module,
+        training_defaults: dict | None = None,
+        sampling: float = 0.0,
+        built: dict | None = None,
+        fine_tuning_defaults: dict | None = None,
+    ):
         """`training_defaults`: options of training that suit it; `sampling`: the share of its own words that it reads in
         training; `built`, `fine_tuning_defaults`: as of a Network."""
         super().__init__()
-        self.input, self.encoder, self.decoder, self.head, self.sampling = input, encoder, decoder, head, sampling
+        self.input, self.encoder, self.decoder, self.head, self.sampling = (
+            input,
+            encoder,
+            decoder,
+            head,
+            sampling,
+        )
         self.training_defaults, self.built = training_defaults or {}, built or {}
         self.fine_tuning_defaults = fine_tuning_defaults or {}
         special = decoder.special
@@ -69,9 +83,13 @@ class EncoderDecoder(nn.Module):
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""
-        memory, mask, _ = self.encoder(x, mask, trace=trace and trace.under("encoder"), **self.beside(batch))
+        memory, mask, _ = self.encoder(
+            x, mask, trace=trace and trace.under("encoder"), **self.beside(batch)
+        )
         begin = batch.target.new_full((len(batch.target), 1), self.opening)
-        tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
+        tokens = torch.cat(
+            [begin, batch.target[:, :-1].clamp(min=0)], 1
+        )  # behind the end of a text anything may stand
         if self.training and self.sampling and tokens.shape[1] > 1:
             with torch.no_grad():
                 y = self.decoder(tokens, memory, mask)[0]
@@ -96,7 +114,9 @@ class EncoderDecoder(nn.Module):
         return Copies.of(batch.copies, self.head.width)
 
     def losses(self, batch: Batch) -> tuple[list[Loss], None]:
-        return self.head.losses(self.read(*self.input(batch), batch), batch.target_mask, batch), None
+        return self.head.losses(
+            self.read(*self.input(batch), batch), batch.target_mask, batch
+        ), None
 
     # Writing
 
@@ -104,27 +124,39 @@ class EncoderDecoder(nn.Module):
     def begin(self, batch: Batch, steps: int) -> tuple[Tensor, DecoderState]:
         """(log p of the first token (B, V), the state); no more than so many tokens will be written."""
         memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))
-        state = DecoderState(memory, mask, self.decoder.begin(memory, mask, steps), self.copies(batch))
+        state = DecoderState(
+            memory, mask, self.decoder.begin(memory, mask, steps), self.copies(batch)
+        )
         return self.step(state, torch.full((len(memory),), self.opening, device=memory.device))
 
     @torch.no_grad()
     def can_search(self, sources: int, size: int) -> bool:
         """Whether there is machine code for beams of this size."""
-        return hasattr(self.decoder, "can_search") and self.decoder.can_search(self.head, sources, size)
+        return hasattr(self.decoder, "can_search") and self.decoder.can_search(
+            self.head, sources, size
+        )
 
     @torch.no_grad()
     def get_ready(self) -> None:
         """As a Transformer's (layers/transformer.py): to search."""
         if self.can_search(1, 1):
-            memory, mask, most = torch.zeros(1, 1, self.encoder.width), torch.ones(1, 1, dtype=torch.bool), np.ones(1, np.int64)
+            memory, mask, most = (
+                torch.zeros(1, 1, self.encoder.width),
+                torch.ones(1, 1, dtype=torch.bool),
+                np.ones(1, np.int64),
+            )
             self.decoder.search(self.head, memory, mask, self.opening, most, 1, 0.0, 1)
 
     @torch.no_grad()
-    def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> BestTexts:
+    def search(
+        self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int
+    ) -> BestTexts:
         """The best texts that beam search finds, by machine code."""
         with helped():
             memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))
-            return self.decoder.search(self.head, memory, mask, self.opening, most, size, penalty, count)
+            return self.decoder.search(
+                self.head, memory, mask, self.opening, most, size, penalty, count
+            )
 
     @torch.no_grad()
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:

@@ -1,7 +1,7 @@
 """Explanations of rungs without gradients: they are sums, and say them.
 
-    z_c = b_c + Σ_j x_j W_jc         Weighed: what each feature of an input adds to every output
-    log p(w_t | h)                   Matched: the longest n-gram that was known, and what was paid to get there
+z_c = b_c + Σ_j x_j W_jc         Weighed: what each feature of an input adds to every output
+log p(w_t | h)                   Matched: the longest n-gram that was known, and what was paid to get there
 """
 
 from typing import NamedTuple
@@ -28,7 +28,9 @@ class Weighed(NamedTuple):
 class Matched(NamedTuple):
     length: int  # words of the n-gram that was found, the last among them
     log_prob: float  # natural, of that n-gram
-    paid: list[float]  # natural logarithms of the back-off weights, the longest context's first; log p is their sum and log_prob
+    paid: list[
+        float
+    ]  # natural logarithms of the back-off weights, the longest context's first; log p is their sum and log_prob
 
     @property
     def total(self) -> float:

@@ -28,20 +28,50 @@ from wenmai.options import Layers, Share
 Positions = Literal["learned", "sinusoidal", "rotary"]
 
 
-def gpt(inputs, head, *, width: int = 128, heads: int = 4, layers: Layers = 2, feed_forward: int | None = None,
-        positions: Positions = "learned", activation: Activation = "gelu", patch: Patch = 4,
-        pooling: Literal["mean", "last", "max"] = "mean", dropout: Share = 0.1):  # fmt: skip
+def gpt(
+    inputs,
+    head,
+    *,
+    width: int = 128,
+    heads: int = 4,
+    layers: Layers = 2,
+    feed_forward: int | None = None,
+    positions: Positions = "learned",
+    activation: Activation = "gelu",
+    patch: Patch = 4,
+    pooling: Literal["mean", "last", "max"] = "mean",
+    dropout: Share = 0.1,
+):
     """To classify, tag or regress. `pooling`: over all places, each of which has seen what stands before it, or from the last."""
     check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
-    first = input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width) if positions == "sinusoidal" else 1.0)
+    first = input_layer(
+        inputs,
+        width,
+        exact=True,
+        patch=patch,
+        scale=sqrt(width) if positions == "sinusoidal" else 1.0,
+    )
     body = blocks(width, heads, layers, feed_forward, positions, longest, dropout, activation)
-    return Network(first, body, head(width, pooling, dropout), fine_tuning_defaults=fine_tuning(width))
+    return Network(
+        first, body, head(width, pooling, dropout), fine_tuning_defaults=fine_tuning(width)
+    )
 
 
-def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | None = None, layers: Layers | None = None,
-                       feed_forward: int | None = None, positions: Positions = "learned", activation: Activation = "gelu",
-                       tie: bool = True, dropout: Share | None = None, context: int = 256):  # fmt: skip
+def gpt_language_model(
+    inputs,
+    head,
+    *,
+    width: int | None = None,
+    heads: int | None = None,
+    layers: Layers | None = None,
+    feed_forward: int | None = None,
+    positions: Positions = "learned",
+    activation: Activation = "gelu",
+    tie: bool = True,
+    dropout: Share | None = None,
+    context: int = 256,
+):
     """`context`: how many tokens it looks back on. How wide and deep it is and how much is dropped depends on the text's size
     unless said: 64 numbers a head, as many layers as heads, six of them for a million tokens."""
     size = min(12, max(2, round(sqrt(inputs.corpus_tokens) / 160)))
@@ -52,10 +82,15 @@ def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | N
     first = token_embedding(inputs, width, positions)
     body = blocks(width, heads, layers, feed_forward, positions, context, dropout, activation)
     last = head(width, table=first.table.weight if tie else None, bias=False)
-    return Network(first, body, last, context=context,
-                   built={"width": width, "heads": heads, "layers": layers, "dropout": dropout},
-                   training_defaults={"learning_rate": 1e-3 * min(2.0, 384 / width), "weight_decay": 0.1},
-                   fine_tuning_defaults=fine_tuning(width))  # fmt: skip
+    return Network(
+        first,
+        body,
+        last,
+        context=context,
+        built={"width": width, "heads": heads, "layers": layers, "dropout": dropout},
+        training_defaults={"learning_rate": 1e-3 * min(2.0, 384 / width), "weight_decay": 0.1},
+        fine_tuning_defaults=fine_tuning(width),
+    )
 
 
 def fine_tuning(width: int) -> dict[str, float]:
@@ -63,25 +98,64 @@ def fine_tuning(width: int) -> dict[str, float]:
     return {"learning_rate": 6.25e-5 * 768 / width, "weight_decay": 0.01, "epochs": 3}
 
 
-def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: Layers = 3, feed_forward: int | None = None,
-                 positions: Positions = "learned", activation: Activation = "gelu", tie: bool = False,
-                 dropout: Share = 0.1):  # fmt: skip
+def gpt_composer(
+    inputs,
+    head,
+    *,
+    width: int = 128,
+    heads: int = 4,
+    layers: Layers = 3,
+    feed_forward: int | None = None,
+    positions: Positions = "learned",
+    activation: Activation = "gelu",
+    tie: bool = False,
+    dropout: Share = 0.1,
+):
     """`tie`: the table that tokens are looked up in is the one that says them."""
     check_heads(width, heads)
     words = token_embedding(inputs.target, width, positions)
-    decoder = PrefixDecoder(words, blocks(width, heads, layers, feed_forward, positions, inputs.target.most, dropout,
-                                          activation))  # fmt: skip
+    decoder = PrefixDecoder(
+        words,
+        blocks(
+            width, heads, layers, feed_forward, positions, inputs.target.most, dropout, activation
+        ),
+    )
     last = head(width, table=words.table.weight if tie else None)
     encoder = VectorEncoder(False, Dropout(0.0))
-    slowly = {name: value for name, value in fine_tuning(width).items() if name != "epochs"}  # what it is told is new to it
-    return EncoderDecoder(embed_whole(inputs.source, width), encoder, decoder, last, {"learning_rate": 2e-3},
-                          fine_tuning_defaults=slowly)  # fmt: skip
+    slowly = {
+        name: value for name, value in fine_tuning(width).items() if name != "epochs"
+    }  # what it is told is new to it
+    return EncoderDecoder(
+        embed_whole(inputs.source, width),
+        encoder,
+        decoder,
+        last,
+        {"learning_rate": 2e-3},
+        fine_tuning_defaults=slowly,
+    )
 
 
-def blocks(width: int, heads: int, layers: int, feed_forward: int | None, positions: str, longest: int,
-           dropout: float, activation: str) -> Transformer:  # fmt: skip
-    body = Transformer(width, heads, layers, feed_forward or 4 * width, positions=positions, longest=longest, causal=True,
-                       activation=activation, dropout=dropout)  # fmt: skip
+def blocks(
+    width: int,
+    heads: int,
+    layers: int,
+    feed_forward: int | None,
+    positions: str,
+    longest: int,
+    dropout: float,
+    activation: str,
+) -> Transformer:
+    body = Transformer(
+        width,
+        heads,
+        layers,
+        feed_forward or 4 * width,
+        positions=positions,
+        longest=longest,
+        causal=True,
+        activation=activation,
+        dropout=dropout,
+    )
     body.start_small()
     return body
 
@@ -94,9 +168,13 @@ class PrefixDecoder(nn.Module):
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> Cache:
         return self.body.cache(len(memory), memory.shape[1] - 1 + steps)
 
-    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
+    def forward(
+        self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Cache | None = None, trace=None
+    ):
         """tokens (B, T), memory (B, S, E) → y (B, T, E): the last vector of the memory stands where <s> would"""
         x = self.words.look_up(tokens)
-        x = x if state is not None and state.length else torch.cat([memory, x[:, 1:]], 1)  # (B, S − 1 + T, E)
+        x = (
+            x if state is not None and state.length else torch.cat([memory, x[:, 1:]], 1)
+        )  # (B, S − 1 + T, E)
         y, _, state = self.body(x, None, state, trace)
         return y[:, -tokens.shape[1] :], state

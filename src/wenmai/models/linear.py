@@ -37,59 +37,134 @@ RATE = 0.2  # of learning, where none is given
 CLOSED = 2000  # features up to which the equations are solved outright
 WIDEST = 1000  # tokens of an n-gram, neighbours on either side
 WEIGHTS = 1 << 28  # at the most: where classes are many, fewer n-grams are kept
-Weighting, Longest = Annotated[Literal["counts", "tf-idf"], ONE_A_TEXT], Annotated[int | None, ONE_A_TEXT]
+Weighting, Longest = (
+    Annotated[Literal["counts", "tf-idf"], ONE_A_TEXT],
+    Annotated[int | None, ONE_A_TEXT],
+)
 Documents, Window = Annotated[int, TEXTS], Annotated[Count, ONE_A_STEP]
 
 
-def linear(inputs, head, *, ngrams: Longest = None, weighting: Weighting = "tf-idf", min_documents: Documents = 1,
-           window: Window = 2, bias: bool = True, solver: Literal["auto", "closed", "gradient"] = "auto"):  # fmt: skip
+def linear(
+    inputs,
+    head,
+    *,
+    ngrams: Longest = None,
+    weighting: Weighting = "tf-idf",
+    min_documents: Documents = 1,
+    window: Window = 2,
+    bias: bool = True,
+    solver: Literal["auto", "closed", "gradient"] = "auto",
+):
     """A weighted sum. `window`: of sequences with a target a step, so many frames on either side are read."""
     z = Scores(inputs, head, head.columns, ngrams, weighting, min_documents, window)
     return Regression(z, head, LINEAR, bias, solver=solver)
 
 
-def logistic(inputs, head, *, ngrams: Longest = None, weighting: Weighting = "tf-idf", min_documents: Documents = 1,
-             window: Window = 2, bias: bool = True, L: float = 1.0, k: float = 1.0, z0: Finite = 0.0):  # fmt: skip
+def logistic(
+    inputs,
+    head,
+    *,
+    ngrams: Longest = None,
+    weighting: Weighting = "tf-idf",
+    min_documents: Documents = 1,
+    window: Window = 2,
+    bias: bool = True,
+    L: float = 1.0,
+    k: float = 1.0,
+    z0: Finite = 0.0,
+):
     """The logistic curve: its height L (of classes, 1), steepness k and midpoint z₀ may be given. Two classes need one output."""
     numbers = isinstance(head, Number)
     if not numbers and L != 1:
-        raise Mistake("L={L:g}: of classes the curve gives probabilities, so L is 1; leave it out.", L=L)
+        raise Mistake(
+            "L={L:g}: of classes the curve gives probabilities, so L is 1; leave it out.", L=L
+        )
     for value, place in head.ends if numbers else ():
         if not 0 < value < L:
-            raise Mistake("{where}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
-                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value,
-                          L=L)  # fmt: skip
+            raise Mistake(
+                "{where}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
+                "does not leave; give a larger L (--set L=…), or use linear.",
+                where=place,
+                value=value,
+                L=L,
+            )
     columns = head.columns if numbers else 1 if head.classes == 2 else head.classes
-    return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
+    return Regression(
+        Scores(inputs, head, columns, ngrams, weighting, min_documents, window),
+        head,
+        LOGISTIC,
+        bias,
+        L,
+        k,
+        z0,
+    )
 
 
-def softmax(inputs, head, *, ngrams: Longest = None, weighting: Weighting = "tf-idf", min_documents: Documents = 1,
-            window: Window = 2, bias: bool = True):  # fmt: skip
+def softmax(
+    inputs,
+    head,
+    *,
+    ngrams: Longest = None,
+    weighting: Weighting = "tf-idf",
+    min_documents: Documents = 1,
+    window: Window = 2,
+    bias: bool = True,
+):
     """A probability for every class, all learned together. `window`: for tags, so many tokens on either side are read."""
-    return Regression(Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window), head, SOFTMAX, bias)
+    return Regression(
+        Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window),
+        head,
+        SOFTMAX,
+        bias,
+    )
 
 
 class Scores:
     """z = Wx + b: the features of an input, a weight for each of them and every output, and what is kept of them."""
 
-    def __init__(self, inputs, head, columns: int, ngrams: int | None, weighting: str, min_documents: int, window: int):
+    def __init__(
+        self,
+        inputs,
+        head,
+        columns: int,
+        ngrams: int | None,
+        weighting: str,
+        min_documents: int,
+        window: int,
+    ):
         for name, value in (("ngrams", ngrams or 1), ("window", window)):
             if value > WIDEST:
-                raise Mistake("{option}={value}: expected at most {most}, which is more than any row of features needs.",
-                              option=name, value=value, most=WIDEST)  # fmt: skip
-        self.inputs, self.columns, self.weighting, self.min_documents = inputs, columns, weighting, min_documents
+                raise Mistake(
+                    "{option}={value}: expected at most {most}, which is more than any row of features needs.",
+                    option=name,
+                    value=value,
+                    most=WIDEST,
+                )
+        self.inputs, self.columns, self.weighting, self.min_documents = (
+            inputs,
+            columns,
+            weighting,
+            min_documents,
+        )
         self.per_step, self.window = head.per_step, window
         # Pairs say much about words; of characters it takes three to see a syllable, or a Chinese word and its neighbour.
-        self.longest, self.padded = ngrams or (2 if inputs.unit == "words" else 3), inputs.unit != "words"
+        self.longest, self.padded = (
+            ngrams or (2 if inputs.unit == "words" else 3),
+            inputs.unit != "words",
+        )
         self.features: Ngrams | Templates | None = None
         self.weights = self.offsets = None
 
     def learn_features(self, inputs) -> Rows | Pieces:
         if self.inputs.kind == "tokens" and self.per_step:
-            self.features = Templates.learn(inputs, self.inputs.alphabet, self.window, self.min_documents)
+            self.features = Templates.learn(
+                inputs, self.inputs.alphabet, self.window, self.min_documents
+            )
         elif self.inputs.kind == "tokens":
             most = min(MOST, WEIGHTS // self.columns)
-            self.features = Ngrams.learn(inputs, self.longest, self.weighting, self.padded, self.min_documents, most)
+            self.features = Ngrams.learn(
+                inputs, self.longest, self.weighting, self.padded, self.min_documents, most
+            )
         held = not isinstance(self.features, Ngrams) or inputs.offsets[-1] * self.longest <= HELD
         return self.rows(inputs) if held else self.features.pieces(inputs)
 
@@ -97,18 +172,26 @@ class Scores:
         """One a row of the data, or one a step."""
         if self.features is not None:
             return self.features.rows(inputs)
-        return Rows.of_dense(neighbours(inputs, self.window) if self.per_step else self.inputs.flatten(inputs))
+        return Rows.of_dense(
+            neighbours(inputs, self.window) if self.per_step else self.inputs.flatten(inputs)
+        )
 
     def zeros(self, features: int) -> tuple[np.ndarray, np.ndarray]:
         memory.check_table(features, self.columns)
-        return np.zeros((features, self.columns), np.float32), np.zeros(self.columns, np.float32)  # (F, C), (C,)
+        return np.zeros((features, self.columns), np.float32), np.zeros(
+            self.columns, np.float32
+        )  # (F, C), (C,)
 
     def finite(self) -> bool:
         with np.errstate(invalid="ignore", over="ignore"):
-            return bool(np.isfinite(self.weights.sum(dtype=np.float64) + self.offsets.sum(dtype=np.float64)))
+            return bool(
+                np.isfinite(self.weights.sum(dtype=np.float64) + self.offsets.sum(dtype=np.float64))
+            )
 
     def __call__(self, inputs) -> np.ndarray:
-        return self.of_rows(self.features.pieces(inputs) if isinstance(self.features, Ngrams) else self.rows(inputs))
+        return self.of_rows(
+            self.features.pieces(inputs) if isinstance(self.features, Ngrams) else self.rows(inputs)
+        )
 
     def of_rows(self, rows: Rows | Pieces) -> np.ndarray:
         z = np.empty((len(rows), self.weights.shape[1]), np.float32)  # (N, C) or (ΣT, C)
@@ -133,14 +216,19 @@ class Scores:
         return Weighed(features, values, self.weights[columns], self.offsets)
 
     def state(self) -> dict[str, np.ndarray]:
-        return {"weights": self.weights, "offsets": self.offsets} | (self.features.state() if self.features else {})
+        return {"weights": self.weights, "offsets": self.offsets} | (
+            self.features.state() if self.features else {}
+        )
 
     def load(self, state: dict[str, np.ndarray]) -> None:
         self.weights = take.array(state, "weights", np.float32, None, self.columns)
         self.offsets = take.array(state, "offsets", np.float32, self.columns)
         if self.inputs.kind != "tokens":  # rows that numbers, images and frames become
-            around = 2 * self.window + 1 if self.per_step else getattr(self.inputs, "length", None) or getattr(self.inputs,
-                                                                                                               "parts", 1)
+            around = (
+                2 * self.window + 1
+                if self.per_step
+                else getattr(self.inputs, "length", None) or getattr(self.inputs, "parts", 1)
+            )
             width = around * self.inputs.width * getattr(self.inputs, "height", 1)
             take.array(state, "weights", np.float32, width, self.columns)
             return
@@ -168,20 +256,58 @@ def neighbours(frames: Sequences, window: int) -> np.ndarray:
 
 
 class Regression:
-    def __init__(self, z: Scores, head, output: int, bias: bool, L: float = 1.0, k: float = 1.0, z0: float = 0.0,
-                 solver: str = "gradient"):  # fmt: skip
-        self.z, self.output, self.bias, self.L, self.k, self.z0, self.solver = z, output, bias, L, k, z0, solver
-        self.numbers, self.per_step, self.has_probabilities = isinstance(head, Number), head.per_step, head.has_probabilities
+    def __init__(
+        self,
+        z: Scores,
+        head,
+        output: int,
+        bias: bool,
+        L: float = 1.0,
+        k: float = 1.0,
+        z0: float = 0.0,
+        solver: str = "gradient",
+    ):
+        self.z, self.output, self.bias, self.L, self.k, self.z0, self.solver = (
+            z,
+            output,
+            bias,
+            L,
+            k,
+            z0,
+            solver,
+        )
+        self.numbers, self.per_step, self.has_probabilities = (
+            isinstance(head, Number),
+            head.per_step,
+            head.has_probabilities,
+        )
         if self.numbers:
             self.mean, self.deviation = head.mean, head.deviation
             self.importance = np.ones(1, np.float32)
         else:
-            self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
-        self.state, self.load, self.parameters_count, self.explain = z.state, z.load, z.parameters_count, z.explain
+            self.importance = np.array(
+                head.weights or [1.0] * head.classes, np.float32
+            )  # of every class, where balanced
+        self.state, self.load, self.parameters_count, self.explain = (
+            z.state,
+            z.load,
+            z.parameters_count,
+            z.explain,
+        )
 
-    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int | None = None,
-              learning_rate: float = RATE, decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
+    def learn(
+        self,
+        train: Examples,
+        judge: Callable[[], float] | None,
+        seed: int,
+        minutes: float | None = None,
+        resume: Snapshot | None = None,
+        where: Callable[[int], str] = str,
+        *,
+        epochs: int | None = None,
+        learning_rate: float = RATE,
+        decay: float | None = None,
+    ) -> Iterator[Progress]:
         """`epochs`: 10; for numbers, up to 20,000 updates where rows are few. `decay`: 0.2 for classes, 0 for numbers."""
         began = time.perf_counter()
         targets, wanted = self.targets_of(train)
@@ -189,7 +315,10 @@ class Regression:
         count = len(rows)
         if self.solves(rows):
             self.solve(rows, wanted)
-            score, loss = judge() if judge else None, float(np.square(self.z.of_rows(rows) - wanted).mean())
+            score, loss = (
+                judge() if judge else None,
+                float(np.square(self.z.of_rows(rows) - wanted).mean()),
+            )
             yield Progress(count, count, 1, loss, 0.0, time.perf_counter() - began, score)
             return
         epochs = epochs or (max(10, 20_000 // max(1, count)) if self.numbers else 10)
@@ -199,9 +328,27 @@ class Regression:
             loss, shrink = 0.0, 1.0
             for part, at, which in rows.over(order):
                 loss, shrink = descend(
-                    part.starts, part.columns, part.values, targets[which], wanted[which] if self.numbers else wanted, at,
-                    self.z.weights, self.z.offsets, seen, learning_rate, steps, step, decay / count, self.importance, self.bias,
-                    self.output, self.k, self.z0, loss, shrink)  # fmt: skip
+                    part.starts,
+                    part.columns,
+                    part.values,
+                    targets[which],
+                    wanted[which] if self.numbers else wanted,
+                    at,
+                    self.z.weights,
+                    self.z.offsets,
+                    seen,
+                    learning_rate,
+                    steps,
+                    step,
+                    decay / count,
+                    self.importance,
+                    self.bias,
+                    self.output,
+                    self.k,
+                    self.z0,
+                    loss,
+                    shrink,
+                )
                 step += len(at)
             self.z.weights *= np.float32(shrink)
             return loss
@@ -216,22 +363,45 @@ class Regression:
             facts = passes.resume(resume)
             losses, lowered = take.numbers(facts, "losses").tolist(), take.flag(facts, "lowered")
             learning_rate *= 0.1 if lowered else 1.0
-            self.z.weights, self.z.offsets, seen = resume.like(weights=self.z.weights, offsets=self.z.offsets, seen=seen)
+            self.z.weights, self.z.offsets, seen = resume.like(
+                weights=self.z.weights, offsets=self.z.offsets, seen=seen
+            )
         every = max(1, epochs // 20)
         yield from passes.planned()
         for epoch, order in passes:
             losses.append(one_pass(order, epoch * count, epochs * count) / count)
             if not (np.isfinite(losses[-1]) and self.z.finite()):
-                first = np.searchsorted(train.inputs.offsets, order[0], "right") - 1 if self.per_step else order[0]
+                first = (
+                    np.searchsorted(train.inputs.offsets, order[0], "right") - 1
+                    if self.per_step
+                    else order[0]
+                )
                 yield passes.diverged(lowered, learning_rate, RATE, where(int(first)))
                 self.z.weights, self.z.offsets = self.z.zeros(rows.width)
-                seen, losses, lowered, learning_rate = np.zeros_like(seen), [], True, learning_rate * 0.1
+                seen, losses, lowered, learning_rate = (
+                    np.zeros_like(seen),
+                    [],
+                    True,
+                    learning_rate * 0.1,
+                )
                 continue
-            rate, passing = learning_rate * (1 - (epoch + 1) / epochs), (epoch + 1) % every and epoch + 1 < epochs
+            rate, passing = (
+                learning_rate * (1 - (epoch + 1) / epochs),
+                (epoch + 1) % every and epoch + 1 < epochs,
+            )
             score = judge() if judge and not passing else None
-            loss, losses = (float(np.mean(losses)), losses) if passing else (float(np.mean(losses)), [])
+            loss, losses = (
+                (float(np.mean(losses)), losses) if passing else (float(np.mean(losses)), [])
+            )
             arrays = {"weights": self.z.weights, "offsets": self.z.offsets, "seen": seen}
-            yield passes.progress(loss, rate, score, arrays, {"losses": losses, "lowered": lowered}, passing=bool(passing))
+            yield passes.progress(
+                loss,
+                rate,
+                score,
+                arrays,
+                {"losses": losses, "lowered": lowered},
+                passing=bool(passing),
+            )
 
     def targets_of(self, train: Examples) -> tuple[np.ndarray, np.ndarray]:
         """(class of every row (N,), number wanted of every output (N, K)); one of them is empty. One a step: (ΣT,)."""
@@ -243,8 +413,11 @@ class Regression:
 
     def solves(self, rows: Rows | Pieces) -> bool:
         if self.solver == "closed" and rows.width > 5 * CLOSED:
-            raise Mistake("solver=closed: found {actual:,} features, expected at most {most:,}; use solver=gradient.",
-                          actual=rows.width, most=5 * CLOSED)  # fmt: skip
+            raise Mistake(
+                "solver=closed: found {actual:,} features, expected at most {most:,}; use solver=gradient.",
+                actual=rows.width,
+                most=5 * CLOSED,
+            )
         return self.solver == "closed" or (self.solver == "auto" and rows.width <= CLOSED)
 
     def solve(self, rows: Rows | Pieces, wanted: np.ndarray) -> None:
@@ -260,7 +433,10 @@ class Regression:
                 products += x.T @ x
                 sums += x.T @ wanted[which][start : start + 8192]
         solution = np.linalg.lstsq(products, sums, rcond=None)[0]
-        self.z.weights, self.z.offsets = solution[:-1].astype(np.float32), solution[-1].astype(np.float32)
+        self.z.weights, self.z.offsets = (
+            solution[:-1].astype(np.float32),
+            solution[-1].astype(np.float32),
+        )
 
     def transitions(self) -> None:
         return None
@@ -279,7 +455,11 @@ class Regression:
         p = 1 / (1 + np.exp(np.minimum(-self.k * (z - self.z0), 80)))
         if self.numbers:
             return self.L * p.astype(np.float64)
-        p = np.concatenate([1 - p, p], 1) if z.shape[1] == 1 else p / np.maximum(p.sum(1, keepdims=True), 1e-30)
+        p = (
+            np.concatenate([1 - p, p], 1)
+            if z.shape[1] == 1
+            else p / np.maximum(p.sum(1, keepdims=True), 1e-30)
+        )
         return np.log(np.maximum(p, 1e-30))
 
 
@@ -295,8 +475,28 @@ def scores(starts, columns, values, weights, offsets):
 
 
 @njit(cache=True, fastmath=True, nogil=True, error_model="numpy")
-def descend(starts, columns, values, targets, wanted, order, weights, offsets, seen, rate, steps, step, decay, importance, bias,
-            output, k, z0, loss, shrink):  # fmt: skip
+def descend(
+    starts,
+    columns,
+    values,
+    targets,
+    wanted,
+    order,
+    weights,
+    offsets,
+    seen,
+    rate,
+    steps,
+    step,
+    decay,
+    importance,
+    bias,
+    output,
+    k,
+    z0,
+    loss,
+    shrink,
+):
     """W ← W − η·e·xᵀ for these rows. W is kept as shrink · weights, so that decay touches one number, not all of W. Adds to
     the summed cross-entropy and returns it, and shrink."""
     classes, features = weights.shape[1], weights.shape[0]

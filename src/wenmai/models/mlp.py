@@ -25,29 +25,63 @@ from wenmai.models.sizes import by_heart
 from wenmai.options import SEQUENCES, Count, Layers, Share
 
 
-def mlp(inputs, head, *, embed: Annotated[int, SEQUENCES] = 64, hidden: int = 256, layers: Layers = 1,
-        window: Annotated[Count | None, SEQUENCES] = None, dropout: Share = 0.2):  # fmt: skip
-    one_frame = inputs.kind in ("numbers", "image") or (inputs.kind == "frames" and inputs.length and not head.per_step)
+def mlp(
+    inputs,
+    head,
+    *,
+    embed: Annotated[int, SEQUENCES] = 64,
+    hidden: int = 256,
+    layers: Layers = 1,
+    window: Annotated[Count | None, SEQUENCES] = None,
+    dropout: Share = 0.2,
+):
+    one_frame = inputs.kind in ("numbers", "image") or (
+        inputs.kind == "frames" and inputs.length and not head.per_step
+    )
     first = Flat(inputs) if one_frame else input_layer(inputs, embed, dropout)
     if one_frame:
         window = 0
     elif head.per_step:
         window = 5 if window is None else max(1, window)
-    elif window is None:  # a bag of words keeps most of the meaning; a bag of letters loses the word
+    elif (
+        window is None
+    ):  # a bag of words keeps most of the meaning; a bag of letters loses the word
         window = {"words": 0, "chinese": 2, "characters": 4}[inputs.unit]
-    body = MLP(first.width, hidden, layers, window, window // 2 if head.per_step else 0, dropout=dropout)
+    body = MLP(
+        first.width, hidden, layers, window, window // 2 if head.per_step else 0, dropout=dropout
+    )
     return Network(first, body, head(hidden, "max" if body.window else "mean", dropout))
 
 
-def mlp_language_model(inputs, head, *, embed: int = 200, hidden: int = 500, layers: Layers = 1, window: Count = 5,
-                       direct: bool = False, tie: bool = True, dropout: Share | None = None, context: int = 35):  # fmt: skip
+def mlp_language_model(
+    inputs,
+    head,
+    *,
+    embed: int = 200,
+    hidden: int = 500,
+    layers: Layers = 1,
+    window: Count = 5,
+    direct: bool = False,
+    tie: bool = True,
+    dropout: Share | None = None,
+    context: int = 35,
+):
     """`window`: words it looks back on; `direct`: they also reach the output past the hidden layers; `context`: tokens that
     training reads at once. What is dropped depends on the text's size unless said."""
     dropout = 0.05 + 0.2 * by_heart(inputs.corpus_tokens) if dropout is None else dropout
-    first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True)
+    first = TokenEmbedding(
+        inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True
+    )
     body = MLP(embed, hidden, layers, window, direct=direct, dropout=dropout)
     last = head(body.width, "max", dropout, table=first.table.weight if tie else None)
-    return Network(first, body, last, context=context, built={"dropout": dropout}, training_defaults={"learning_rate": 2e-3})
+    return Network(
+        first,
+        body,
+        last,
+        context=context,
+        built={"dropout": dropout},
+        training_defaults={"learning_rate": 2e-3},
+    )
 
 
 class Flat(nn.Module):
@@ -62,8 +96,14 @@ class Flat(nn.Module):
     def forward(self, batch) -> tuple[Tensor, Tensor]:
         x = batch.inputs
         if self.frames:  # the last ones; a shorter row has zeros ahead of it
-            at = batch.mask.sum(1, keepdim=True) - self.frames + torch.arange(self.frames, device=x.device)  # (B, frames)
-            x = x.gather(1, at.clamp(min=0).unsqueeze(-1).expand(-1, -1, x.shape[2])) * (at >= 0).unsqueeze(-1)
+            at = (
+                batch.mask.sum(1, keepdim=True)
+                - self.frames
+                + torch.arange(self.frames, device=x.device)
+            )  # (B, frames)
+            x = x.gather(1, at.clamp(min=0).unsqueeze(-1).expand(-1, -1, x.shape[2])) * (
+                at >= 0
+            ).unsqueeze(-1)
         x = x.flatten(1).float().unsqueeze(1) / self.brightest  # (B, 1, F)
         return x, ones(x)
 
@@ -72,8 +112,16 @@ class MLP(Body):
     """Of a `window` of neighbours, `after` of them behind each place; of none, of the mean of all. The state is what the next
     window reaches back to, the last window − 1 inputs."""
 
-    def __init__(self, width: int, hidden: int, layers: int, window: int, after: int = 0, direct: bool = False,
-                 dropout: float = 0.0):  # fmt: skip
+    def __init__(
+        self,
+        width: int,
+        hidden: int,
+        layers: int,
+        window: int,
+        after: int = 0,
+        direct: bool = False,
+        dropout: float = 0.0,
+    ):
         super().__init__()
         self.window, self.after, self.direct, self.dropout = window, after, direct, Dropout(dropout)
         sizes = [width * max(1, window)] + [hidden] * layers

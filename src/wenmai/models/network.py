@@ -22,9 +22,18 @@ State = Tensor | Cache | Window
 class Network(nn.Module):
     fine_tuned = False  # it starts from a body that has learned, with defaults that suit that
 
-    def __init__(self, input: nn.Module, body: Body, head: nn.Module, *, context: int = 256, built: dict | None = None,
-                 training_defaults: dict[str, float] | None = None, fine_tuning_defaults: dict[str, float] | None = None,
-                 spelling: nn.Module | None = None):  # fmt: skip
+    def __init__(
+        self,
+        input: nn.Module,
+        body: Body,
+        head: nn.Module,
+        *,
+        context: int = 256,
+        built: dict | None = None,
+        training_defaults: dict[str, float] | None = None,
+        fine_tuning_defaults: dict[str, float] | None = None,
+        spelling: nn.Module | None = None,
+    ):
         """`context`: of running text, how many tokens training reads at once; a body without a state to carry reads no more at
         any time. `built`: options of the builder that followed from the data: what was built is what is saved.
         `training_defaults`: training options that suit it, where none are given, and `fine_tuning_defaults`, where it starts from
@@ -35,7 +44,11 @@ class Network(nn.Module):
         self.spelling = spelling
         self.built, self.training_defaults = built or {}, training_defaults or {}
         self.fine_tuning_defaults = fine_tuning_defaults or {}
-        self.has_probabilities, self.per_step, self.says_next = head.has_probabilities, head.per_step, head.says_next
+        self.has_probabilities, self.per_step, self.says_next = (
+            head.has_probabilities,
+            head.per_step,
+            head.says_next,
+        )
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
         return self.masked(batch, trace)[0]
@@ -45,16 +58,22 @@ class Network(nn.Module):
         y, mask, _ = self.read(batch, *self.input(batch), trace)
         return self.head.outputs(y, mask), mask
 
-    def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None = None, batch: Batch | None = None) -> Tensor:
+    def outputs_from(
+        self, x: Tensor, mask: Tensor, trace: Trace | None = None, batch: Batch | None = None
+    ) -> Tensor:
         """Entered at the embeddings: for gradients with respect to the input. `batch`: theirs, where not all places answer."""
         y, mask, _ = self.read(batch or Batch(x, mask), x, mask, trace)
         return self.head.outputs(y, mask)
 
-    def read(self, batch: Batch, x: Tensor, mask: Tensor, trace: Trace | None = None) -> tuple[Tensor, Tensor, State | None]:
+    def read(
+        self, batch: Batch, x: Tensor, mask: Tensor, trace: Trace | None = None
+    ) -> tuple[Tensor, Tensor, State | None]:
         """(what the head judges, its mask, the state): y at the places that answer, with what the letters say beside it."""
         beside = {"segment": batch.segment} if self.body.segmented else {}
         beside |= {"packed": Packed.as_laid(batch, mask)} if self.body.packs else {}
-        beside |= {"first": True} if trace is None and self.reads_first and batch.answers is None else {}
+        beside |= (
+            {"first": True} if trace is None and self.reads_first and batch.answers is None else {}
+        )
         y, mask, state = self.body(x, mask, batch.state, trace, **beside)
         if batch.answers is not None:
             mask = batch.answers >= 0  # (B, W)
@@ -71,7 +90,9 @@ class Network(nn.Module):
     @property
     def reads_first(self) -> bool:
         """Whether the head reads the first place alone, and the body can leave out what that does not need."""
-        return getattr(self.head, "pooling", None) == "first" and getattr(self.body, "shortens", False)
+        return getattr(self.head, "pooling", None) == "first" and getattr(
+            self.body, "shortens", False
+        )
 
     def transitions(self):
         """How much a tag favours the next, where the head weighs that (a CRF); else None."""
@@ -116,17 +137,25 @@ class Network(nn.Module):
                 after.hold(tokens)
                 return log_probs, after
             state = state.window
-        window = Window.of(tokens[:, -self.context :]) if state is None else state.added(tokens, self.context)
+        window = (
+            Window.of(tokens[:, -self.context :])
+            if state is None
+            else state.added(tokens, self.context)
+        )
         y, _ = self.hidden(window.tokens, None)
         last = y[torch.arange(len(y), device=y.device), window.lengths - 1]  # (B, H)
         return self.head.outputs(last[:, None])[:, 0].float(), window
 
-    def last(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache | None]:
+    def last(
+        self, tokens: Tensor, state: Tensor | Cache | None
+    ) -> tuple[Tensor, Tensor | Cache | None]:
         """(log p after the last of these tokens (B, V), the state there)"""
         y, state = self.hidden(tokens, state)
         return self.head.outputs(y[:, -1:])[:, 0].float(), state
 
-    def hidden(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache | None]:
+    def hidden(
+        self, tokens: Tensor, state: Tensor | Cache | None
+    ) -> tuple[Tensor, Tensor | Cache | None]:
         """y (B, T, H) after each of these tokens (B, T), all real, and the state after the last."""
         x, _ = self.input(Batch(tokens.to(self.device), None))
         y, _, state = self.body(x, None, state)

@@ -26,40 +26,78 @@ RATES = {"rnn": 4e-3, "rnn-residual": 4e-3}  # of the others 8e-3
 def recurrent_composer(cell: str):
     """The builder for this cell."""
 
-    def build(inputs, head, *, context_input: Literal["first", "every"] = "first", feedback: bool = True, embed: int = 64,
-              hidden: int = 256, layers: Layers = 1, dropout: Share = 0.2):  # fmt: skip
+    def build(
+        inputs,
+        head,
+        *,
+        context_input: Literal["first", "every"] = "first",
+        feedback: bool = True,
+        embed: int = 64,
+        hidden: int = 256,
+        layers: Layers = 1,
+        dropout: Share = 0.2,
+    ):
         """`context_input`: the vector is an input of the first step, or of every one; `feedback`: the last token is an input of
         the next step."""
         first = embed_whole(inputs.source, hidden)
-        decoder = RecurrentDecoder(cell, inputs.target, hidden, embed, hidden, layers, context_input, feedback, dropout)
+        decoder = RecurrentDecoder(
+            cell, inputs.target, hidden, embed, hidden, layers, context_input, feedback, dropout
+        )
         defaults = {"learning_rate": RATES.get(cell, 8e-3)}
-        return EncoderDecoder(first, VectorEncoder(True, Dropout(dropout)), decoder, head(hidden, dropout=dropout), defaults)
+        return EncoderDecoder(
+            first,
+            VectorEncoder(True, Dropout(dropout)),
+            decoder,
+            head(hidden, dropout=dropout),
+            defaults,
+        )
 
     return build
 
 
 class RecurrentDecoder(nn.Module):
-    def __init__(self, cell: str, texts, memory: int, embed: int, hidden: int, layers: int, context_input: str, feedback: bool,
-                 dropout: float):  # fmt: skip
+    def __init__(
+        self,
+        cell: str,
+        texts,
+        memory: int,
+        embed: int,
+        hidden: int,
+        layers: int,
+        context_input: str,
+        feedback: bool,
+        dropout: float,
+    ):
         super().__init__()
         self.every = context_input == "every"
         self.enter = nn.Linear(memory, embed)
         self.special, self.words = texts.special, None
         if feedback:
-            self.words = TokenEmbedding(texts, embed, Locked(dropout), start=normal(0.5, texts.vocabulary, embed), dense=True)
+            self.words = TokenEmbedding(
+                texts,
+                embed,
+                Locked(dropout),
+                start=normal(0.5, texts.vocabulary, embed),
+                dense=True,
+            )
         self.cells = Recurrent(embed, hidden, cell, layers, dropout=Locked(dropout), normed=True)
         self.norm = nn.LayerNorm(hidden)
 
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> None:
         return None
 
-    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Tensor | None = None, trace=None):
+    def forward(
+        self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Tensor | None = None, trace=None
+    ):
         """tokens (B, T), memory (B, 1, M) → y (B, T, H), the state (B, S)"""
         vector = self.enter(memory)  # (B, 1, E)
         if self.every:
             u = vector.expand(-1, tokens.shape[1], -1)
         else:
-            u = functional.pad(vector if state is None else torch.zeros_like(vector), (0, 0, 0, tokens.shape[1] - 1))
+            u = functional.pad(
+                vector if state is None else torch.zeros_like(vector),
+                (0, 0, 0, tokens.shape[1] - 1),
+            )
         if self.words is not None:
             u = u + self.words.dropout(self.words.look_up(tokens))  # (B, T, E)
         y, _, state = self.cells(u, None, state, trace)

@@ -28,10 +28,22 @@ from wenmai.options import Layers, Share
 Cell = Literal["lstm", "gru", "rnn"]
 
 
-def seq2seq(inputs, head, *, cell: Cell = "lstm", context: Literal["projected", "last", "sum"] = "projected",
-            context_input: Literal["state", "every"] = "state", embed: int | None = None, hidden: int | None = None,
-            layers: Layers = 1, bidirectional: bool = True, tie: bool = True, smoothing: Share = 0.1, sampling: Share = 0.0,
-            dropout: Share | None = None):  # fmt: skip
+def seq2seq(
+    inputs,
+    head,
+    *,
+    cell: Cell = "lstm",
+    context: Literal["projected", "last", "sum"] = "projected",
+    context_input: Literal["state", "every"] = "state",
+    embed: int | None = None,
+    hidden: int | None = None,
+    layers: Layers = 1,
+    bidirectional: bool = True,
+    tie: bool = True,
+    smoothing: Share = 0.1,
+    sampling: Share = 0.0,
+    dropout: Share | None = None,
+):
     """`context`: what is kept of the text, its last state, that state projected, or the projected sum of all; `context_input`: it
     is the decoder's first state, or an input of every step. `hidden` (none: 512, of letters 128) is the decoder's, and the
     encoder's, both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of letters 0; `smoothing` of what is
@@ -39,12 +51,18 @@ def seq2seq(inputs, head, *, cell: Cell = "lstm", context: Literal["projected", 
     embed, hidden, dropout, defaults, built = sizes(inputs, embed, hidden, dropout)
     source, target = embeddings(inputs, embed, dropout)
     encoder = recurrent_encoder(embed, hidden, cell, layers, bidirectional, dropout)
-    decoder = ContextDecoder(cell, target, hidden, layers, bidirectional, context, context_input, dropout)
-    last = replace(head, smoothing=smoothing)(hidden, dropout=dropout, table=target.table.weight if tie else None)
+    decoder = ContextDecoder(
+        cell, target, hidden, layers, bidirectional, context, context_input, dropout
+    )
+    last = replace(head, smoothing=smoothing)(
+        hidden, dropout=dropout, table=target.table.weight if tie else None
+    )
     return EncoderDecoder(source, encoder, decoder, last, defaults, sampling, built)
 
 
-def sizes(inputs, embed: int | None, hidden: int | None, dropout: float | None) -> tuple[int, int, float, dict, dict]:
+def sizes(
+    inputs, embed: int | None, hidden: int | None, dropout: float | None
+) -> tuple[int, int, float, dict, dict]:
     """What suits these texts, where it is not given, the options of training that suit it, and what was built."""
     letters = few_tokens(inputs)
     hidden = hidden or (128 if letters else 512)
@@ -56,31 +74,67 @@ def sizes(inputs, embed: int | None, hidden: int | None, dropout: float | None) 
 
 def embeddings(inputs, width: int, dropout: float) -> tuple[TokenEmbedding, TokenEmbedding]:
     """Of the tokens that are read and of those that are written: one table where the two sides have one vocabulary."""
-    target = TokenEmbedding(inputs.target, width, Locked(dropout), start=normal(0.1, inputs.target.vocabulary, width),
-                            dense=True)  # fmt: skip
+    target = TokenEmbedding(
+        inputs.target,
+        width,
+        Locked(dropout),
+        start=normal(0.1, inputs.target.vocabulary, width),
+        dense=True,
+    )
     own = None if inputs.joint else normal(0.1, inputs.source.vocabulary, width)
-    source = TokenEmbedding(inputs.source, width, Dropout(dropout), start=own, dense=True,
-                            table=target.table if inputs.joint else None)  # fmt: skip
+    source = TokenEmbedding(
+        inputs.source,
+        width,
+        Dropout(dropout),
+        start=own,
+        dense=True,
+        table=target.table if inputs.joint else None,
+    )
     return source, target
 
 
-def recurrent_encoder(embed: int, hidden: int, cell: str, layers: int, bidirectional: bool, dropout: float) -> Recurrent:
+def recurrent_encoder(
+    embed: int, hidden: int, cell: str, layers: int, bidirectional: bool, dropout: float
+) -> Recurrent:
     """Its output is `hidden` wide, whether it reads one way or both."""
     if bidirectional and hidden % 2:
-        raise Mistake("hidden={hidden} cannot be shared by two ways of reading: expected an even number, such as {even}.",
-                      hidden=hidden, even=hidden + 1)  # fmt: skip
-    return Recurrent(embed, hidden // 2 if bidirectional else hidden, cell, layers, bidirectional, dropout)
+        raise Mistake(
+            "hidden={hidden} cannot be shared by two ways of reading: expected an even number, such as {even}.",
+            hidden=hidden,
+            even=hidden + 1,
+        )
+    return Recurrent(
+        embed, hidden // 2 if bidirectional else hidden, cell, layers, bidirectional, dropout
+    )
 
 
 class ContextDecoder(nn.Module):
     """The state is c and the states of all layers, side by side (B, H + S)."""
 
-    def __init__(self, cell: str, words: TokenEmbedding, hidden: int, layers: int, ways: bool, context: str, context_input: str,
-                 dropout: float):  # fmt: skip
+    def __init__(
+        self,
+        cell: str,
+        words: TokenEmbedding,
+        hidden: int,
+        layers: int,
+        ways: bool,
+        context: str,
+        context_input: str,
+        dropout: float,
+    ):
         super().__init__()
         self.words, self.hidden, self.special = words, hidden, words.special
-        self.pooling, self.every = "sum" if context == "sum" else "ends" if ways else "last", context_input == "every"
-        self.cells = Recurrent(words.width + (hidden if self.every else 0), hidden, cell, layers, dropout=Locked(dropout))
+        self.pooling, self.every = (
+            "sum" if context == "sum" else "ends" if ways else "last",
+            context_input == "every",
+        )
+        self.cells = Recurrent(
+            words.width + (hidden if self.every else 0),
+            hidden,
+            cell,
+            layers,
+            dropout=Locked(dropout),
+        )
         self.states = len(self.cells.sizes)
         copies = 1 if self.every else self.states
         self.context_projection = None if context == "last" else nn.Linear(hidden, hidden * copies)
@@ -94,7 +148,9 @@ class ContextDecoder(nn.Module):
         first = c if self.context_projection is not None else c.repeat(1, self.states)
         return functional.pad(first, (self.hidden, 0))
 
-    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Tensor | None = None, trace=None):
+    def forward(
+        self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Tensor | None = None, trace=None
+    ):
         """tokens (B, T), memory (B, S, H) → y (B, T, H)"""
         state = self.begin(memory, mask, 0) if state is None else state
         c, inner = state[:, : self.hidden], state[:, self.hidden :]

@@ -2,7 +2,10 @@
 
 from math import log, sqrt
 
-SMALL, LARGE = 3_000_000, 100_000_000  # tokens of a text that is learned by heart, and of one that is not
+SMALL, LARGE = (
+    3_000_000,
+    100_000_000,
+)  # tokens of a text that is learned by heart, and of one that is not
 
 
 def by_heart(tokens: int) -> float:

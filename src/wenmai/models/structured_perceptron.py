@@ -28,30 +28,67 @@ class StructuredPerceptron:
     def __init__(self, z: Scores, head, bias: bool, averaged: bool):
         self.z, self.bias, self.averaged, size = z, bias, averaged, head.classes
         self.explain = z.explain  # transitions aside
-        allowed = head.allowed or (np.ones(size, bool), np.ones((size, size), bool), np.ones(size, bool))
+        allowed = head.allowed or (
+            np.ones(size, bool),
+            np.ones((size, size), bool),
+            np.ones(size, bool),
+        )
         self.forbidden = tuple(np.where(may, 0.0, NEVER).astype(np.float32) for may in allowed)
         self.between = np.zeros((size, size), np.float32)  # A
 
-    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
-              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+    def learn(
+        self,
+        train: Examples,
+        judge: Callable[[], float] | None,
+        seed: int,
+        minutes: float | None = None,
+        resume: Snapshot | None = None,
+        where: Callable[[int], str] = str,
+        *,
+        epochs: int = 10,
+    ) -> Iterator[Progress]:
         began = time.perf_counter()
         rows, tags, count = self.z.learn_features(train.inputs), train.targets, len(train)
         begin, never, end = self.forbidden
 
         def one_pass(order, step=0) -> int:
-            return correct(rows.starts, rows.columns, rows.values, tags.flat, tags.offsets, order, weights, offsets, between,
-                           sums, sums_offsets, sums_between, begin, never, end, step, self.bias)  # fmt: skip
+            return correct(
+                rows.starts,
+                rows.columns,
+                rows.values,
+                tags.flat,
+                tags.offsets,
+                order,
+                weights,
+                offsets,
+                between,
+                sums,
+                sums_offsets,
+                sums_between,
+                begin,
+                never,
+                end,
+                step,
+                self.bias,
+            )
 
-        (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
+        (weights, offsets), (sums, sums_offsets) = (
+            self.z.zeros(rows.width),
+            self.z.zeros(rows.width),
+        )
         between, sums_between = np.zeros_like(never), np.zeros_like(never)
         epochs = epochs_in(minutes, epochs, count, one_pass)
-        (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
+        (weights, offsets), (sums, sums_offsets) = (
+            self.z.zeros(rows.width),
+            self.z.zeros(rows.width),
+        )
         between, sums_between = np.zeros_like(never), np.zeros_like(never)
         passes = Passes(epochs, count, seed, began)
 
         def answer_with(done: int) -> None:
-            share = np.float32(1 / done if self.averaged else 0)  # the mean of W after every step, from W and Σ step · change
+            share = np.float32(
+                1 / done if self.averaged else 0
+            )  # the mean of W after every step, from W and Σ step · change
             self.z.weights, self.z.offsets = weights - sums * share, offsets - sums_offsets * share
             self.between = between - sums_between * share
 
@@ -65,7 +102,9 @@ class StructuredPerceptron:
             wrong = one_pass(order, epoch * count)
             answer_with((epoch + 1) * count)
             arrays = dict(zip(STATE, (weights, offsets, sums, sums_offsets, between, sums_between)))
-            yield passes.progress(wrong / max(1, len(tags.flat)), 1.0, judge() if judge else None, arrays, {})
+            yield passes.progress(
+                wrong / max(1, len(tags.flat)), 1.0, judge() if judge else None, arrays, {}
+            )
 
     def outputs(self, inputs: Sequences) -> Sequences:
         """What every tag scores at every place (ΣT, C), transitions aside."""
@@ -87,8 +126,25 @@ class StructuredPerceptron:
 
 
 @njit(cache=True)
-def correct(starts, columns, values, tags, bounds, order, weights, offsets, between, sums, sums_offsets, sums_between, begin,
-            never, end, step, bias):  # fmt: skip
+def correct(
+    starts,
+    columns,
+    values,
+    tags,
+    bounds,
+    order,
+    weights,
+    offsets,
+    between,
+    sums,
+    sums_offsets,
+    sums_between,
+    begin,
+    never,
+    end,
+    step,
+    bias,
+):
     """One pass; returns how many tags were wrong."""
     classes, wrong = weights.shape[1], 0
     one = np.zeros(2, np.int64)

@@ -9,7 +9,10 @@ from pathlib import Path
 @cache
 def asset(*names: str) -> str:
     """These files of this folder, one after the other."""
-    return "\n".join((Path(__file__).parent / name).read_text("utf-8").rstrip("\n") for name in names) + "\n"
+    return (
+        "\n".join((Path(__file__).parent / name).read_text("utf-8").rstrip("\n") for name in names)
+        + "\n"
+    )
 
 
 def policy(script: str) -> str:

@@ -1,8 +1,8 @@
 """An Inspection as files, and as what a notebook shows.
 
-    index.html         one page, everything inside, nothing fetched from anywhere
-    NAME.en.svg …      a picture a panel, in both languages, and NAME.png
-    inspection.json    all of it with its numbers; numbers.npz has every array as exact as it was
+index.html         one page, everything inside, nothing fetched from anywhere
+NAME.en.svg …      a picture a panel, in both languages, and NAME.png
+inspection.json    all of it with its numbers; numbers.npz has every array as exact as it was
 """
 
 import io
@@ -22,15 +22,21 @@ from wenmai.page.renderer import CSS, SCRIPT, inline
 from wenmai.page.strict_json import strict_json
 from wenmai.training import folders
 
-PAGE = SCRIPT + asset("language.js")  # which goes to the panel that the address names, so that panels come first
-WITHOUT_SCRIPT = Message("This page draws with a script. Without it: the pictures lie beside it, and inspection.json has the "
-                         "numbers.")  # fmt: skip
+PAGE = SCRIPT + asset(
+    "language.js"
+)  # which goes to the panel that the address names, so that panels come first
+WITHOUT_SCRIPT = Message(
+    "This page draws with a script. Without it: the pictures lie beside it, and inspection.json has the "
+    "numbers."
+)
 
 
 def page(inspection: Inspection) -> str:
     """One HTML file."""
-    facts = "".join(f"<div><dt>{_both(words)}</dt><dd><bdi>{escape(clean(value, 2000))}</bdi></dd></div>"
-                    for words, value in inspection.facts)  # fmt: skip
+    facts = "".join(
+        f"<div><dt>{_both(words)}</dt><dd><bdi>{escape(clean(value, 2000))}</bdi></dd></div>"
+        for words, value in inspection.facts
+    )
     title = escape(clean(inspection.title.english, 120))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title} · Wenmai 文脉</title>
@@ -53,8 +59,10 @@ def _both(words: Message) -> str:
 def html_of(inspection: Inspection, height: int = 720) -> str:
     """For a notebook: the page in a frame of its own, which can reach nothing outside it."""
     frame = "width:100%;border:1px solid #8884;border-radius:8px;resize:vertical;overflow:auto"
-    return (f'<iframe sandbox="allow-scripts" title="{escape(clean(inspection.title, 120))}" style="{frame};height:{height}px" '
-            f'srcdoc="{escape(page(inspection))}"></iframe>')  # fmt: skip
+    return (
+        f'<iframe sandbox="allow-scripts" title="{escape(clean(inspection.title, 120))}" style="{frame};height:{height}px" '
+        f'srcdoc="{escape(page(inspection))}"></iframe>'
+    )
 
 
 def write(inspection: Inspection, folder, with_pictures: bool = True) -> list[Path]:
@@ -63,12 +71,17 @@ def write(inspection: Inspection, folder, with_pictures: bool = True) -> list[Pa
     check_place(folder)
     document, arrays = to_json(inspection)
     np.savez_compressed(numbers := io.BytesIO(), **arrays)
-    files = {"index.html": page(inspection), "inspection.json": strict_json(document, indent=1) + "\n",
-             "numbers.npz": numbers.getvalue()} | (pictures(inspection) if with_pictures else {})  # fmt: skip
+    files = {
+        "index.html": page(inspection),
+        "inspection.json": strict_json(document, indent=1) + "\n",
+        "numbers.npz": numbers.getvalue(),
+    } | (pictures(inspection) if with_pictures else {})
 
     def fill(place: Path) -> None:
         for name, text in files.items():  # half a surrogate pair in somebody's text: as an escape
-            (place / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
+            (place / name).write_bytes(
+                text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+            )
 
     with folders.only_one(folder):
         folders.write(folder, fill)
@@ -78,12 +91,18 @@ def write(inspection: Inspection, folder, with_pictures: bool = True) -> list[Pa
 def check_place(folder: Path) -> None:
     """Asked before anything is computed, too. An inspection is replaced whole; whatever else stands there stays as it is."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise Mistake("{folder} is no folder, and one is to be written there; choose another --out.", folder=folder)
+        raise Mistake(
+            "{folder} is no folder, and one is to be written there; choose another --out.",
+            folder=folder,
+        )
     if not folder.exists():
         return
     there = {path.name for path in folder.iterdir()}
     ours = folders.named_in(folder)
     if there and not ({"index.html", "inspection.json"} <= ours and there <= ours):
         strange = min(there - ours) if there - ours else min(there)
-        raise Mistake("{folder} holds {name}, which no inspection wrote, and it is left as it is; choose another --out.",
-                      folder=folder, name=harmless(strange))  # fmt: skip
+        raise Mistake(
+            "{folder} holds {name}, which no inspection wrote, and it is left as it is; choose another --out.",
+            folder=folder,
+            name=harmless(strange),
+        )

@@ -15,7 +15,20 @@ from rich.text import Text
 from wenmai.locale import Message, language, phrases
 from wenmai.page.panel_diagram import lines_of
 from wenmai.page.panel_pictures import shown, values_of
-from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens, spoken
+from wenmai.page.panels import (
+    Bars,
+    Beside,
+    Curves,
+    Diagram,
+    Formula,
+    Inspection,
+    Matrix,
+    Panel,
+    Points,
+    Table,
+    Tokens,
+    spoken,
+)
 from wenmai.page.pictures import clean, number
 from wenmai.page.terminal import Screen, text_table
 
@@ -29,7 +42,9 @@ def show(inspection: Inspection, console: Console | None = None, lang: str | Non
     console, lang = console or Screen(highlight=False), lang or language()
     console.print(Text(clean(inspection.title.told_in(lang), 400), "bold"))
     for words, value in inspection.facts:
-        console.print(Text.assemble((f"{clean(words.told_in(lang), 40)}  ", "dim"), clean(value, 1000)))
+        console.print(
+            Text.assemble((f"{clean(words.told_in(lang), 40)}  ", "dim"), clean(value, 1000))
+        )
     for panel in inspection.panels:
         show_panel(panel, console, lang)
     for note in inspection.notes:
@@ -57,7 +72,9 @@ def coloured(text: str, share: float) -> Text:
     colour = RED if share > 0 else BLUE
     part = min(1.0, abs(share))
     back = ",".join(str(round(255 + (c - 255) * part)) for c in colour)
-    return Text(text, f"{'white' if part > 0.55 else 'black'} on rgb({back})" if part > 0.02 else "")
+    return Text(
+        text, f"{'white' if part > 0.55 else 'black'} on rgb({back})" if part > 0.02 else ""
+    )
 
 
 def block(share: float) -> Text:
@@ -73,52 +90,93 @@ def block(share: float) -> Text:
 def matrix(panel: Matrix, lang: str, console: Console):
     values = np.asarray(panel.values, np.float64).reshape(-1, len(panel.rows), len(panel.columns))
     if len(values) > 1:
-        yield dim(Message("the mean of {count} maps; --out DIR writes a page that shows each", count=len(values)), lang)
+        yield dim(
+            Message(
+                "the mean of {count} maps; --out DIR writes a page that shows each",
+                count=len(values),
+            ),
+            lang,
+        )
     mean = values.mean(0)
     rows, columns = panel.rows[:DOWN], panel.columns[:ACROSS]
     most = float(np.abs(np.nan_to_num(mean)).max(initial=0)) or 1.0
     side = min(16, max((cell_len(shown(name, 16)) for name in rows), default=1))
     names = [shown(name, 8) for name in columns]
-    for line in range(max(map(len, names), default=0)):  # names of columns stand upright, their ends level
+    for line in range(
+        max(map(len, names), default=0)
+    ):  # names of columns stand upright, their ends level
         tall = max(map(len, names))
         letters = [name[at] if (at := line - tall + len(name)) >= 0 else " " for name in names]
-        yield Text(" " * (side + 1) + "".join(set_cell_size(letter, 2) for letter in letters), "dim")
+        yield Text(
+            " " * (side + 1) + "".join(set_cell_size(letter, 2) for letter in letters), "dim"
+        )
     for name, row in zip(rows, mean):
         label = Text(set_cell_size(shown(name, 16), side) + " ")
         largest = int(np.nanargmax(np.abs(row))) if np.isfinite(row).any() else 0
-        yield Text.assemble(label, *(block(float(x) / most) for x in row[: len(columns)]),
-                            (f"  {number(float(row[largest]))} {shown(panel.columns[largest], 10)}", "dim"))  # fmt: skip
+        yield Text.assemble(
+            label,
+            *(block(float(x) / most) for x in row[: len(columns)]),
+            (f"  {number(float(row[largest]))} {shown(panel.columns[largest], 10)}", "dim"),
+        )
     if len(rows) < len(panel.rows) or len(columns) < len(panel.columns):
-        yield dim(Message("the first {rows} of {all_rows} rows and {columns} of {all_columns} columns", rows=len(rows),
-                          all_rows=len(panel.rows), columns=len(columns), all_columns=len(panel.columns)), lang)  # fmt: skip
+        yield dim(
+            Message(
+                "the first {rows} of {all_rows} rows and {columns} of {all_columns} columns",
+                rows=len(rows),
+                all_rows=len(panel.rows),
+                columns=len(columns),
+                all_columns=len(panel.columns),
+            ),
+            lang,
+        )
 
 
 def tokens(panel: Tokens, lang: str, console: Console):
     for words, values in zip(panel.series, panel.values):
-        most = 1.0 if panel.scale == "share" else float(np.abs(np.nan_to_num(values)).max(initial=0)) or 1.0
+        most = (
+            1.0
+            if panel.scale == "share"
+            else float(np.abs(np.nan_to_num(values)).max(initial=0)) or 1.0
+        )
         line = Text(f"{clean(words.told_in(lang), 60)}: ", "dim")
         for token, value in zip(panel.tokens[:400], values):
-            line += Text.assemble(coloured(f" {shown(token, 40)} ", float(value) / most), (f" {number(float(value))}  ", "dim"))
+            line += Text.assemble(
+                coloured(f" {shown(token, 40)} ", float(value) / most),
+                (f" {number(float(value))}  ", "dim"),
+            )
         yield line
 
 
 def curves(panel: Curves, lang: str, console: Console):
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     for name in ("", *ENDS, ""):
-        grid.add_column(Text(name.told_in(lang) if name else ""), justify="right" if name else "left", no_wrap=True)
+        grid.add_column(
+            Text(name.told_in(lang) if name else ""),
+            justify="right" if name else "left",
+            no_wrap=True,
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.log(panel.values) if panel.logarithmic else np.asarray(panel.values, np.float64)
     scaled = np.where(np.isfinite(scaled), scaled, np.nan)
-    low, high = (float(edge(scaled[np.isfinite(scaled)], initial=start)) for edge, start in ((np.min, np.inf), (np.max, -np.inf)))
+    low, high = (
+        float(edge(scaled[np.isfinite(scaled)], initial=start))
+        for edge, start in ((np.min, np.inf), (np.max, -np.inf))
+    )
     for name, values, heights in zip(panel.series, panel.values, scaled):
         ys = np.asarray(values, np.float64)
         there = ys[np.isfinite(ys)]
-        ends = [number(float(x)) for x in (there[0], there[-1], there.min(), there.max())] if len(there) else ["–"] * 4
+        ends = (
+            [number(float(x)) for x in (there[0], there[-1], there.min(), there.max())]
+            if len(there)
+            else ["–"] * 4
+        )
         grid.add_row(Text(shown(name, 18)), *ends, Text(spark(heights, low, high), "red"))
     yield grid
     if len(panel.x):
         across = clean(panel.x_title.told_in(lang), 30) if panel.x_title else ""
-        first, last = (shown(x, 16) if isinstance(x, str) else f"{x:g}" for x in (panel.x[0], panel.x[-1]))
+        first, last = (
+            shown(x, 16) if isinstance(x, str) else f"{x:g}" for x in (panel.x[0], panel.x[-1])
+        )
         yield Text(f"{across} {first} … {last}".strip(), "dim")
 
 
@@ -127,14 +185,20 @@ def spark(ys: np.ndarray, low: float, high: float, width: int = 24) -> str:
     if len(ys) > width:
         parts = [part[np.isfinite(part)] for part in np.array_split(ys, width)]
         ys = np.array([part.mean() if len(part) else np.nan for part in parts])
-    return "".join(" " if math.isnan(y) else SPARKS[round(7 * (y - low) / ((high - low) or 1))] for y in ys)
+    return "".join(
+        " " if math.isnan(y) else SPARKS[round(7 * (y - low) / ((high - low) or 1))] for y in ys
+    )
 
 
 def bars(panel: Bars, lang: str, console: Console):
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     grid.add_column("", overflow="fold", max_width=30)
     grid.add_column("", no_wrap=True)
-    grid.add_column(Text(clean(panel.value_title.told_in(lang), 24) if panel.value_title else ""), justify="right", no_wrap=True)
+    grid.add_column(
+        Text(clean(panel.value_title.told_in(lang), 24) if panel.value_title else ""),
+        justify="right",
+        no_wrap=True,
+    )
     grid.add_column("", overflow="fold")
     most = float(np.abs(np.nan_to_num(panel.values)).max(initial=0)) or 1.0
     for at, (name, value) in enumerate(zip(panel.names[:ROWS], panel.values)):
@@ -144,7 +208,10 @@ def bars(panel: Bars, lang: str, console: Console):
         grid.add_row(Text(shown(name, 60)), bar, number(float(value)), Text(detail))
     yield grid
     if len(panel.names) > ROWS:
-        yield dim(Message("the first {rows} of {all_rows} rows", rows=ROWS, all_rows=len(panel.names)), lang)
+        yield dim(
+            Message("the first {rows} of {all_rows} rows", rows=ROWS, all_rows=len(panel.names)),
+            lang,
+        )
 
 
 def points(panel: Points, lang: str, console: Console):
@@ -170,13 +237,24 @@ def points(panel: Points, lang: str, console: Console):
 
 def table(panel: Table, lang: str, console: Console):
     heads = [clean(words.told_in(lang), 30) for words in panel.columns]
-    yield text_table(heads, [[cell_text(cell) for cell in row] for row in panel.rows[:ROWS]], header_style="dim")
+    yield text_table(
+        heads, [[cell_text(cell) for cell in row] for row in panel.rows[:ROWS]], header_style="dim"
+    )
     if len(panel.rows) > ROWS:
-        yield dim(Message("the first {rows} of {all_rows} rows", rows=ROWS, all_rows=len(panel.rows)), lang)
+        yield dim(
+            Message("the first {rows} of {all_rows} rows", rows=ROWS, all_rows=len(panel.rows)),
+            lang,
+        )
 
 
 def cell_text(cell) -> str:
-    return shown(cell, 60) if isinstance(cell, str) else f"{cell:,}" if isinstance(cell, int) else number(float(cell))
+    return (
+        shown(cell, 60)
+        if isinstance(cell, str)
+        else f"{cell:,}"
+        if isinstance(cell, int)
+        else number(float(cell))
+    )
 
 
 def formula(panel: Formula, lang: str, console: Console):
@@ -199,12 +277,23 @@ def diagram(panel: Diagram, lang: str, console: Console):
 
 
 def beside(panel: Beside, lang: str, console: Console):
-    ends: Sequence[int] = range(len(panel.names)) if not panel.slider else sorted({0, len(panel.names) - 1})
+    ends: Sequence[int] = (
+        range(len(panel.names)) if not panel.slider else sorted({0, len(panel.names) - 1})
+    )
     for at in ends:
         for own in panel.panels[at]:
             show_panel(own, console, lang, f"{shown(panel.names[at], 40)} · ")
     return ()
 
 
-DRAW = {Matrix: matrix, Tokens: tokens, Curves: curves, Bars: bars, Points: points, Table: table, Formula: formula,
-        Diagram: diagram, Beside: beside}  # fmt: skip
+DRAW = {
+    Matrix: matrix,
+    Tokens: tokens,
+    Curves: curves,
+    Bars: bars,
+    Points: points,
+    Table: table,
+    Formula: formula,
+    Diagram: diagram,
+    Beside: beside,
+}

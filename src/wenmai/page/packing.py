@@ -15,7 +15,10 @@ import numpy as np
 
 from wenmai.page.panels_json import plain
 
-FEW, MANY = 4096, 400_000  # numbers: up to the first they stand in the JSON as they are, beyond the second in 8 bits
+FEW, MANY = (
+    4096,
+    400_000,
+)  # numbers: up to the first they stand in the JSON as they are, beyond the second in 8 bits
 ROOM = 13_000_000  # bytes of all tensors together, deflated: in base64 a third more
 STEPS = (255, 95, 47, 23)  # levels to try, until there is room
 
@@ -31,7 +34,9 @@ class Packing:
         document = {"shape": list(array.shape)}
         if array.size <= FEW:
             return document | {"numbers": plain(array.ravel())}
-        slices = array.reshape(-1, *(array.shape if array.ndim > 1 else (1, *array.shape))[-2:]).astype(np.float32)
+        slices = array.reshape(
+            -1, *(array.shape if array.ndim > 1 else (1, *array.shape))[-2:]
+        ).astype(np.float32)
         if array.size <= MANY or not np.isfinite(array).all():
             return document | {"kind": "f4", "slices": [deflated(part) for part in slices]}
         self.many.append((document, slices))
@@ -55,18 +60,32 @@ def eight_bits(slices: np.ndarray, levels: int) -> dict:
     q *= levels
     np.rint(q, out=q)
     kept = np.copysign(q, slices).astype(np.int8) if signed else q.astype(np.uint8)
-    return {"kind": "i1" if signed else "u1", "levels": levels, "top": plain(top), "slices": [deflated(part) for part in kept]}
+    return {
+        "kind": "i1" if signed else "u1",
+        "levels": levels,
+        "top": plain(top),
+        "slices": [deflated(part) for part in kept],
+    }
 
 
 def restored(document: dict) -> np.ndarray:
     """The tensor again, as the page's script makes it."""
     if "numbers" in document:
-        return np.array([np.nan if x is None else x for x in document["numbers"]]).reshape(document["shape"])
+        return np.array([np.nan if x is None else x for x in document["numbers"]]).reshape(
+            document["shape"]
+        )
     kinds = {"f4": "<f4", "u1": "u1", "i1": "i1"}
-    raw = [np.frombuffer(zlib.decompress(base64.b64decode(part)), kinds[document["kind"]]) for part in document["slices"]]
+    raw = [
+        np.frombuffer(zlib.decompress(base64.b64decode(part)), kinds[document["kind"]])
+        for part in document["slices"]
+    ]
     values = np.stack(raw).astype(np.float32)
     if document["kind"] != "f4":
-        values = np.sign(values) * np.array(document["top"], np.float32)[:, None] * (values / document["levels"]) ** 2
+        values = (
+            np.sign(values)
+            * np.array(document["top"], np.float32)[:, None]
+            * (values / document["levels"]) ** 2
+        )
     return values.reshape(document["shape"])
 
 
@@ -76,4 +95,6 @@ def deflated(part: np.ndarray) -> str:
     little = part.astype("<f4") if part.dtype == np.float32 else part
     way = zlib.Z_DEFAULT_STRATEGY if little.itemsize > 1 else zlib.Z_RLE
     packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, way)
-    return base64.b64encode(packer.compress(np.ascontiguousarray(little).tobytes()) + packer.flush()).decode()
+    return base64.b64encode(
+        packer.compress(np.ascontiguousarray(little).tobytes()) + packer.flush()
+    ).decode()

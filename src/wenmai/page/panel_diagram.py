@@ -25,8 +25,12 @@ def draw_diagram(panel: Diagram):
     boxes = {box.name: box for box in panel.boxes}
     at = {name: (box.x * UNIT[0], box.y * UNIT[1]) for name, box in boxes.items()}
     half = {name: tuple(side / 2 for side in size_of(box)) for name, box in boxes.items()}
-    left, right = (edge(at[n][0] + sign * half[n][0] for n in at) for edge, sign in ((min, -1), (max, 1)))
-    top, bottom = (edge(at[n][1] + sign * half[n][1] for n in at) for edge, sign in ((min, -1), (max, 1)))
+    left, right = (
+        edge(at[n][0] + sign * half[n][0] for n in at) for edge, sign in ((min, -1), (max, 1))
+    )
+    top, bottom = (
+        edge(at[n][1] + sign * half[n][1] for n in at) for edge, sign in ((min, -1), (max, 1))
+    )
     width, height = right - left + 0.7, bottom - top + 0.9
     figure = Figure(figsize=(width, height), dpi=72)
     axes = figure.add_axes((0, 0, 1, 1))
@@ -39,26 +43,53 @@ def draw_diagram(panel: Diagram):
         if box.kind != "more":
             colour = FILL.get(box.kind, INK)
             place, style = ((x - a, y - b), 2 * a, 2 * b), "round,pad=0,rounding_size=0.08"
-            axes.add_patch(FancyBboxPatch(*place, boxstyle=style, facecolor="none", edgecolor=colour, lw=1.1))
+            axes.add_patch(
+                FancyBboxPatch(*place, boxstyle=style, facecolor="none", edgecolor=colour, lw=1.1)
+            )
             opacity = 0.05 if box.kind == "layer" else 0.14
-            axes.add_patch(FancyBboxPatch(*place, boxstyle=style, facecolor=colour, alpha=opacity, lw=0))
+            axes.add_patch(
+                FancyBboxPatch(*place, boxstyle=style, facecolor=colour, alpha=opacity, lw=0)
+            )
         for line, words in enumerate(text):
-            axes.text(x, y + (line - (len(text) - 1) / 2) * LINE, words, ha="center", va="center", fontsize=8 if line else 10)
+            axes.text(
+                x,
+                y + (line - (len(text) - 1) / 2) * LINE,
+                words,
+                ha="center",
+                va="center",
+                fontsize=8 if line else 10,
+            )
     return figure
 
 
 def _arrow(axes, arrow: Arrow, at: dict, half: dict) -> None:
     """Straight where one box stands over or beside the other, bent elsewhere."""
-    (ax, ay), (bx, by), (aw, ah), (bw, bh) = at[arrow.start], at[arrow.end], half[arrow.start], half[arrow.end]
+    (ax, ay), (bx, by), (aw, ah), (bw, bh) = (
+        at[arrow.start],
+        at[arrow.end],
+        half[arrow.start],
+        half[arrow.end],
+    )
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
-    style = {"arrowstyle": "-|>,head_length=0.32,head_width=0.16", "edgecolor": INK, "alpha": 0.6, "lw": 0.9, "shrinkA": 0,
-             "shrinkB": 0}  # fmt: skip
-    if ax + aw + 0.5 * UNIT[0] < bx - bw:  # from one part of a network to another: from side to side, in a bow
+    style = {
+        "arrowstyle": "-|>,head_length=0.32,head_width=0.16",
+        "edgecolor": INK,
+        "alpha": 0.6,
+        "lw": 0.9,
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
+    if (
+        ax + aw + 0.5 * UNIT[0] < bx - bw
+    ):  # from one part of a network to another: from side to side, in a bow
         start, end = (ax + aw, ay), (bx - bw, by)
         bend = (start[0] + end[0]) / 2
-        path = Path([start, (bend, ay), (bend, by), end], [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+        path = Path(
+            [start, (bend, ay), (bend, by), end],
+            [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
+        )
         axes.add_patch(FancyArrowPatch(path=path, mutation_scale=10, facecolor=INK, **style))
         return
     if abs(ay - by) <= (ah + bh) / 2:
@@ -74,7 +105,13 @@ def _arrow(axes, arrow: Arrow, at: dict, half: dict) -> None:
             start, end = (ax, ay + way * ah), (bx, by - way * bh)
     axes.add_patch(FancyArrowPatch(start, end, mutation_scale=10, facecolor=INK, **style))
     if arrow.label:
-        axes.text((start[0] + end[0]) / 2 + 0.05, (start[1] + end[1]) / 2 - 0.08, clean(arrow.label, 30), fontsize=8, alpha=0.8)
+        axes.text(
+            (start[0] + end[0]) / 2 + 0.05,
+            (start[1] + end[1]) / 2 - 0.08,
+            clean(arrow.label, 30),
+            fontsize=8,
+            alpha=0.8,
+        )
 
 
 def mermaid(panel: Diagram) -> str:
@@ -84,17 +121,24 @@ def mermaid(panel: Diagram) -> str:
     lines = ["flowchart BT"]
     for box in panel.boxes:
         left, right = shapes.get(box.kind, ('["', '"]'))
-        lines.append(f"    {numbers[box.name]}{left}{'<br/>'.join(map(escaped, lines_of(box)))}{right}")
+        lines.append(
+            f"    {numbers[box.name]}{left}{'<br/>'.join(map(escaped, lines_of(box)))}{right}"
+        )
     for arrow in panel.arrows:
         label = f'|"{escaped(arrow.label)}"|' if arrow.label else ""
         lines.append(f"    {numbers[arrow.start]} -->{label} {numbers[arrow.end]}")
     for kind, colour in {"input": "#2f7f79", "state": "#4c6fd1", "output": "#b23a24"}.items():
         of_kind = [numbers[box.name] for box in panel.boxes if box.kind == kind]
         if of_kind:
-            lines += [f"    classDef {kind} stroke:{colour}", f"    class {','.join(of_kind)} {kind}"]
+            lines += [
+                f"    classDef {kind} stroke:{colour}",
+                f"    class {','.join(of_kind)} {kind}",
+            ]
     return "\n".join(lines) + "\n"
 
 
 def escaped(text: str) -> str:
     """Every mark that Mermaid or HTML might see something in, by its number."""
-    return re.sub(r"""[^\w\s.,:+=·()₀-₉′→←×/√-]""", lambda match: f"#{ord(match[0])};", clean(text, 80))
+    return re.sub(
+        r"""[^\w\s.,:+=·()₀-₉′→←×/√-]""", lambda match: f"#{ord(match[0])};", clean(text, 80)
+    )

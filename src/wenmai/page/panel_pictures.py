@@ -14,15 +14,32 @@ import numpy as np
 
 from wenmai.locale import Message, language
 from wenmai.page.panel_diagram import draw_diagram
-from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens, spoken
+from wenmai.page.panels import (
+    Bars,
+    Beside,
+    Curves,
+    Diagram,
+    Formula,
+    Inspection,
+    Matrix,
+    Panel,
+    Points,
+    Table,
+    Tokens,
+    spoken,
+)
 from wenmai.page.pictures import INK, LANGS, _style, _svg, as_file, chinese_fonts, clean, number
 
 RED, BLUE = "#b23a24", "#2f7f79"
 SERIES = ["#3f7fd0", "#d55e00", "#009e73", "#c75b9b", "#b58900", "#7d67c9", "#858585", "#2f9fb0"]
-FINE = 64  # points to a side that one of many maps has at most: the largest of what falls on a point
+FINE = (
+    64  # points to a side that one of many maps has at most: the largest of what falls on a point
+)
 LINES = 30  # rows of a table, bars
-NO_CHINESE = Message("No Chinese font was found here: Chinese stands as boxes in this PNG; the SVG beside it has its text as "
-                     "text.")  # fmt: skip
+NO_CHINESE = Message(
+    "No Chinese font was found here: Chinese stands as boxes in this PNG; the SVG beside it has its text as "
+    "text."
+)
 
 
 def pictures(inspection: Inspection) -> dict[str, str | bytes]:
@@ -34,15 +51,24 @@ def pictures(inspection: Inspection) -> dict[str, str | bytes]:
     return files
 
 
-def picture(panel: Panel, name: str, kinds: tuple[str, ...] = ("svg", "png")) -> dict[str, str | bytes]:
+def picture(
+    panel: Panel, name: str, kinds: tuple[str, ...] = ("svg", "png")
+) -> dict[str, str | bytes]:
     files: dict[str, str | bytes] = {}
     with _style():
         for lang in LANGS:
             figure = drawn(panel, lang)
             if "svg" in kinds:
                 svg = _svg(figure, f"{name}-{lang}")
-                title = clean(panel.title.told_in(lang)).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-                files[f"{name}.{lang}.svg"] = as_file(svg.replace(f'aria-label="{name}-{lang}"', f'aria-label="{title}"', 1))
+                title = (
+                    clean(panel.title.told_in(lang))
+                    .replace("&", "&amp;")
+                    .replace('"', "&quot;")
+                    .replace("<", "&lt;")
+                )
+                files[f"{name}.{lang}.svg"] = as_file(
+                    svg.replace(f'aria-label="{name}-{lang}"', f'aria-label="{title}"', 1)
+                )
             if "png" in kinds and lang == language():
                 files[f"{name}.png"] = png(figure)
     return files
@@ -67,7 +93,9 @@ def named(panels, before: str = "") -> Iterator[tuple[str, Panel]]:
 def drawn(panel: Panel, lang: str):
     """The figure of a panel, its title above it."""
     figure = DRAW[type(panel)](spoken(panel, lang), lang)
-    figure.suptitle(clean(panel.title.told_in(lang), 90), x=0.02, ha="left", fontsize=10.5, color=INK)
+    figure.suptitle(
+        clean(panel.title.told_in(lang), 90), x=0.02, ha="left", fontsize=10.5, color=INK
+    )
     return figure
 
 
@@ -77,7 +105,9 @@ def png(figure) -> bytes:
     texts = "".join(text.get_text() for text in figure.findobj(Text))
     if not chinese_fonts() and any(is_wide(letter) for letter in texts):
         figure.text(0.02, 0.005, NO_CHINESE.english, fontsize=7, color=INK)
-    figure.savefig(file := io.BytesIO(), format="png", dpi=140, facecolor="white", metadata={"Software": None})
+    figure.savefig(
+        file := io.BytesIO(), format="png", dpi=140, facecolor="white", metadata={"Software": None}
+    )
     return file.getvalue()
 
 
@@ -96,8 +126,14 @@ def new(width: float, height: float, **margins):
 
     figure = Figure(figsize=(width, height), dpi=72)
     edge = {"left": 0.7, "right": 0.15, "top": 0.4, "bottom": 0.5} | margins
-    return figure, figure.add_axes((edge["left"] / width, edge["bottom"] / height, 1 - (edge["left"] + edge["right"]) / width,
-                                    1 - (edge["top"] + edge["bottom"]) / height))  # fmt: skip
+    return figure, figure.add_axes(
+        (
+            edge["left"] / width,
+            edge["bottom"] / height,
+            1 - (edge["left"] + edge["right"]) / width,
+            1 - (edge["top"] + edge["bottom"]) / height,
+        )
+    )
 
 
 def blank(width: float, height: float):
@@ -119,7 +155,9 @@ def coloured(values: np.ndarray, scale: str) -> tuple[np.ndarray, float]:
     top = float(size.max(initial=0)) or 1.0
     top = 1.0 if scale == "share" and top >= 0.5 else top
     colours = np.where((np.nan_to_num(values) < 0)[..., None], to_rgb(BLUE), to_rgb(RED))
-    return np.rint(255 * np.concatenate([colours, (size / top)[..., None]], -1)).astype(np.uint8), top
+    return np.rint(255 * np.concatenate([colours, (size / top)[..., None]], -1)).astype(
+        np.uint8
+    ), top
 
 
 def coarse(values: np.ndarray) -> np.ndarray:
@@ -127,7 +165,10 @@ def coarse(values: np.ndarray) -> np.ndarray:
     for axis in (0, 1):
         if (size := values.shape[axis]) > FINE:
             starts = np.arange(FINE) * size // FINE
-            low, high = np.minimum.reduceat(values, starts, axis), np.maximum.reduceat(values, starts, axis)
+            low, high = (
+                np.minimum.reduceat(values, starts, axis),
+                np.maximum.reduceat(values, starts, axis),
+            )
             values = np.where(-low > high, low, high)
     return values
 
@@ -142,15 +183,23 @@ def matrix(panel: Matrix, lang: str):
     alike = rows < 3 * columns and columns < 3 * rows
     cell = min(0.34, 6.5 / columns)
     width, height = cell * columns, cell * rows if alike else min(0.34 * rows, 5.5)
-    figure, axes = new(left + max(width, 1.6) + 0.3, top + height + 0.85, left=left, right=max(0.3, 1.9 - width), top=top + 0.35,
-                       bottom=0.5)  # fmt: skip
+    figure, axes = new(
+        left + max(width, 1.6) + 0.3,
+        top + height + 0.85,
+        left=left,
+        right=max(0.3, 1.9 - width),
+        top=top + 0.35,
+        bottom=0.5,
+    )
     image, most = coloured(values, panel.scale)
     axes.imshow(image, interpolation="none", aspect="auto")
     for axis, names in ((axes.yaxis, labels[0]), (axes.xaxis, labels[1])):
         step = max(1, ceil(len(names) / (50 if axis is axes.xaxis else 45)))
         axis.set_ticks(range(0, len(names), step), names[::step])
         axis.set_tick_params(length=0, labelsize=7.5)
-    axes.tick_params(axis="x", top=False, labeltop=True, labelbottom=False, rotation=turned(labels[1]))
+    axes.tick_params(
+        axis="x", top=False, labeltop=True, labelbottom=False, rotation=turned(labels[1])
+    )
     axes.grid(False)
     axes.spines[:].set_visible(False)
     scale_bar(figure, most, panel.scale)
@@ -161,31 +210,58 @@ def heads(panel: Matrix, lang: str):
     """All of them in one image: the last choice goes across, those before it down."""
     *before, rows, columns = panel.values.shape
     across, down = before[-1], prod(before[:-1])
-    parts = [coarse(part) for part in np.asarray(panel.values, np.float32).reshape(-1, rows, columns)]
+    parts = [
+        coarse(part) for part in np.asarray(panel.values, np.float32).reshape(-1, rows, columns)
+    ]
     tall, wide = parts[0].shape
     gap = max(1, round(0.06 * max(tall, wide)))
     sheet = np.zeros((down * (tall + gap) - gap, across * (wide + gap) - gap, 4), np.uint8)
     for at, part in enumerate(parts):
         y, x = at // across * (tall + gap), at % across * (wide + gap)
         sheet[y : y + tall, x : x + wide] = coloured(part, "positive")[0]
-    named_cells = down == 1 and across <= 4 and max(rows, columns) <= 24  # few and small: their words stand beside them
+    named_cells = (
+        down == 1 and across <= 4 and max(rows, columns) <= 24
+    )  # few and small: their words stand beside them
     cell = 2.3 if named_cells else min(1.1, 8.4 / across)
     labels = [[shown(one) for one in names] for names in (panel.rows, panel.columns)]
-    left, top = (0.25 + 0.07 * max(map(width_of, names)) if named_cells else 0.0 for names in labels)
-    figure, axes = new(max(0.9, left + 0.2) + cell * across, top + 1.2 + cell * down * tall / wide, left=max(0.75, left),
-                       top=0.72 + top, bottom=0.3)  # fmt: skip
+    left, top = (
+        0.25 + 0.07 * max(map(width_of, names)) if named_cells else 0.0 for names in labels
+    )
+    figure, axes = new(
+        max(0.9, left + 0.2) + cell * across,
+        top + 1.2 + cell * down * tall / wide,
+        left=max(0.75, left),
+        top=0.72 + top,
+        bottom=0.3,
+    )
     axes.imshow(sheet, interpolation="none", aspect="auto")
-    (*_, (name, names)), middles = panel.choices, (np.arange(across) * (wide + gap) + wide / 2 - 0.5)
-    before = f"{clean(name.told_in(lang), 12)} " if across < 9 and all(one.isdigit() for one in names) else ""
+    (*_, (name, names)), middles = (
+        panel.choices,
+        (np.arange(across) * (wide + gap) + wide / 2 - 0.5),
+    )
+    before = (
+        f"{clean(name.told_in(lang), 12)} "
+        if across < 9 and all(one.isdigit() for one in names)
+        else ""
+    )
     axes.xaxis.set_ticks(middles, [before + shown(one, 30) for one in names])
     if named_cells:
         for middle, one in zip(middles, names):
-            axes.text(middle, -(top + 0.12) / cell * wide, before + shown(one, 30), ha="center", fontsize=8.5)
+            axes.text(
+                middle,
+                -(top + 0.12) / cell * wide,
+                before + shown(one, 30),
+                ha="center",
+                fontsize=8.5,
+            )
         places = [at * (wide + gap) + column for at in range(across) for column in range(wide)]
         axes.xaxis.set_ticks(places, labels[1] * across, rotation=turned(labels[1]))
         axes.yaxis.set_ticks(range(tall), labels[0])
     elif down > 1:
-        own = [[f"{clean(words.told_in(lang), 12)} {shown(one)}" for one in each] for words, each in panel.choices[:-1]]
+        own = [
+            [f"{clean(words.told_in(lang), 12)} {shown(one)}" for one in each]
+            for words, each in panel.choices[:-1]
+        ]
         combined = own[0]
         for each in own[1:]:
             combined = [f"{a}, {b}" for a in combined for b in each]
@@ -207,7 +283,11 @@ def scale_bar(figure, most: float, scale: str) -> None:
     low = -most if scale == "signed" else 0.0
     width, height = figure.get_size_inches()
     axes = figure.add_axes((0.3 / width, 0.2 / height, 1.2 / width, 0.1 / height))
-    axes.imshow(coloured(np.linspace(low, most, 101)[None], "positive")[0], aspect="auto", interpolation="none")
+    axes.imshow(
+        coloured(np.linspace(low, most, 101)[None], "positive")[0],
+        aspect="auto",
+        interpolation="none",
+    )
     axes.xaxis.set_ticks([0, 100], [number(low) if low else "0", number(most)])
     axes.yaxis.set_ticks([])
     axes.tick_params(length=0, labelsize=7)
@@ -233,14 +313,40 @@ def tokens(panel: Tokens, lang: str):
     block = y + 0.9
     figure, axes = blank(7.6, 0.35 + block * len(panel.values))
     for row, (values, words) in enumerate(zip(panel.values, panel.series)):
-        top = 1.0 if panel.scale == "share" else float(np.abs(np.nan_to_num(values)).max(initial=0)) or 1.0
+        top = (
+            1.0
+            if panel.scale == "share"
+            else float(np.abs(np.nan_to_num(values)).max(initial=0)) or 1.0
+        )
         at = 0.5 + row * block
         axes.text(0.1, at, clean(words.told_in(lang), 60), fontsize=8.5, va="center", alpha=0.75)
         for (x, y, width, name), value in zip(placed, values):
             share = abs(float(np.nan_to_num(value))) / top
-            patch(axes, 0.1 + x, at + y + 0.13, width - 0.03, 0.4, BLUE if value < 0 else RED, 0.6 * share)
-            axes.text(0.1 + x + width / 2 - 0.015, at + y + 0.27, name, ha="center", va="center", fontsize=9)
-            axes.text(0.1 + x + width / 2 - 0.015, at + y + 0.44, number(float(value)), ha="center", va="center", fontsize=6.5)
+            patch(
+                axes,
+                0.1 + x,
+                at + y + 0.13,
+                width - 0.03,
+                0.4,
+                BLUE if value < 0 else RED,
+                0.6 * share,
+            )
+            axes.text(
+                0.1 + x + width / 2 - 0.015,
+                at + y + 0.27,
+                name,
+                ha="center",
+                va="center",
+                fontsize=9,
+            )
+            axes.text(
+                0.1 + x + width / 2 - 0.015,
+                at + y + 0.44,
+                number(float(value)),
+                ha="center",
+                va="center",
+                fontsize=6.5,
+            )
     return figure
 
 
@@ -258,27 +364,50 @@ def curves(panel: Curves, lang: str):
     x = np.arange(len(panel.x)) if texts else np.asarray(panel.x, np.float64)
     for at, (values, name) in enumerate(zip(panel.values, panel.series)):
         style = ["-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))][at // len(SERIES) % 4]
-        axes.plot(x, values, color=SERIES[at % len(SERIES)], ls=style, lw=1.7, marker="o" if len(x) <= 40 else None, ms=3,
-                  label=shown(name, 22).removeprefix("_") or "–")  # fmt: skip
+        axes.plot(
+            x,
+            values,
+            color=SERIES[at % len(SERIES)],
+            ls=style,
+            lw=1.7,
+            marker="o" if len(x) <= 40 else None,
+            ms=3,
+            label=shown(name, 22).removeprefix("_") or "–",
+        )
     if panel.logarithmic and np.nanmax(panel.values, initial=0) > 0:
         axes.set_yscale("log")
     if texts:
         step = max(1, ceil(len(x) / 48))
-        axes.set_xticks(x[::step], [shown(name) for name in panel.x[::step]], rotation=60, ha="right", fontsize=8)
+        axes.set_xticks(
+            x[::step],
+            [shown(name) for name in panel.x[::step]],
+            rotation=60,
+            ha="right",
+            fontsize=8,
+        )
     axes.set_xlabel(clean(panel.x_title.told_in(lang)) if panel.x_title else "")
     axes.set_ylabel(clean(panel.y_title.told_in(lang)) if panel.y_title else "")
     axes.tick_params(length=0)
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1.0), labelcolor=INK)
+    axes.legend(
+        frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1.0), labelcolor=INK
+    )
     return figure
 
 
 def bars(panel: Bars, lang: str):
-    names, values = [shown(name, 34) for name in panel.names[:LINES]], np.asarray(panel.values[:LINES], np.float64)
+    names, values = (
+        [shown(name, 34) for name in panel.names[:LINES]],
+        np.asarray(panel.values[:LINES], np.float64),
+    )
     left = 0.4 + 0.075 * max(map(width_of, names), default=1)
-    beside = [f"{number(float(value))}  {shown(panel.details[at], 26) if at < len(panel.details) else ''}".rstrip()
-              for at, value in enumerate(values)]  # fmt: skip
+    beside = [
+        f"{number(float(value))}  {shown(panel.details[at], 26) if at < len(panel.details) else ''}".rstrip()
+        for at, value in enumerate(values)
+    ]
     right = 0.3 + 0.075 * max(map(width_of, beside), default=1)
-    figure, axes = new(left + right + 3.6, 0.95 + 0.24 * len(names), left=left, right=right, bottom=0.45)
+    figure, axes = new(
+        left + right + 3.6, 0.95 + 0.24 * len(names), left=left, right=right, bottom=0.45
+    )
     places = np.arange(len(names))
     axes.barh(places, values, 0.62, color=[BLUE if value < 0 else RED for value in values])
     axes.axvline(0, color=INK, lw=0.7, alpha=0.5)
@@ -298,13 +427,17 @@ def points(panel: Points, lang: str):
     for at in range(max(1, len(groups))):
         own = places[group_of == at]
         name = shown(groups[at], 24).removeprefix("_") if groups else None
-        axes.scatter(*own.T, s=14, marker="os^D"[at % 4], color=SERIES[at % len(SERIES)], label=name)
+        axes.scatter(
+            *own.T, s=14, marker="os^D"[at % 4], color=SERIES[at % len(SERIES)], label=name
+        )
     low, high = places.min(0), places.max(0)
     spots, taken = (places - low) / np.where(high > low, high - low, 1), []
     for name, place, (x, y) in zip(panel.names, places, spots):
         text = shown(name, 18)
         box = (x, y - 0.02, x + 0.0145 * width_of(text) + 0.02, y + 0.02)
-        if len(taken) > 200 or any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+        if len(taken) > 200 or any(
+            box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken
+        ):
             continue
         taken.append(box)
         axes.annotate(text, place, (4, 0), textcoords="offset points", va="center", fontsize=8)
@@ -317,13 +450,18 @@ def points(panel: Points, lang: str):
 
 def table(panel: Table, lang: str):
     heads = [clean(words.told_in(lang), 30) for words in panel.columns]
-    cells = [[shown(cell, 44) if isinstance(cell, str) else number(float(cell)) for cell in row] for row in panel.rows[:LINES]]
+    cells = [
+        [shown(cell, 44) if isinstance(cell, str) else number(float(cell)) for cell in row]
+        for row in panel.rows[:LINES]
+    ]
     widths = [0.085 * max(map(width_of, column)) + 0.25 for column in zip(heads, *cells)] or [1.0]
     figure, axes = blank(max(3.5, sum(widths) + 0.2), 0.9 + 0.24 * len(cells))
     lefts = 0.1 + np.cumsum([0.0, *widths[:-1]])
     for line, row in enumerate([heads, *cells]):
         for left, cell in zip(lefts, row):
-            axes.text(left, 0.6 + 0.24 * line, cell, fontsize=8.5, va="center", alpha=1.0 if line else 0.7)
+            axes.text(
+                left, 0.6 + 0.24 * line, cell, fontsize=8.5, va="center", alpha=1.0 if line else 0.7
+            )
     axes.plot([0.1, sum(widths)], [0.73, 0.73], color=INK, lw=0.6, alpha=0.4)
     return figure
 
@@ -332,13 +470,23 @@ def formula(panel: Formula, lang: str):
     lines: list[tuple[str, float, float]] = []  # (text, size, indent)
     for step in panel.steps:
         lines.append((clean(step.formula, 90), 12, 0.0))
-        lines += [(f"{clean(letter, 20)} = {values_of(value)}", 8.5, 0.25) for letter, value in step.values.items()]
+        lines += [
+            (f"{clean(letter, 20)} = {values_of(value)}", 8.5, 0.25)
+            for letter, value in step.values.items()
+        ]
         lines += [(clean(step.source, 110), 7.5, 0.25)] * bool(step.source)
     figure, axes = blank(7.6, 0.7 + sum(0.02 * size + 0.06 for _, size, _ in lines))
     y = 0.5
     for text, size, indent in lines:
         y += 0.02 * size + 0.06
-        axes.text(0.1 + indent, y, text, fontsize=size, va="center", family="monospace" if size == 7.5 else None)
+        axes.text(
+            0.1 + indent,
+            y,
+            text,
+            fontsize=size,
+            va="center",
+            family="monospace" if size == 7.5 else None,
+        )
     return figure
 
 
@@ -350,7 +498,9 @@ def values_of(value) -> str:
             return f"{int(flat[0]):,}"
         return number(float(flat[0]))
     some = [number(float(x)) for x in flat[:8]] + ["…"] * (len(flat) > 8)
-    size = f" ({' × '.join(map(str, np.shape(value)))})" if len(flat) > 8 or np.ndim(value) > 1 else ""
+    size = (
+        f" ({' × '.join(map(str, np.shape(value)))})" if len(flat) > 8 or np.ndim(value) > 1 else ""
+    )
     return f"[{', '.join(some)}]{size}"
 
 
@@ -358,5 +508,13 @@ def diagram(panel: Diagram, lang: str):
     return draw_diagram(panel)
 
 
-DRAW = {Matrix: matrix, Tokens: tokens, Curves: curves, Bars: bars, Points: points, Table: table, Formula: formula,
-        Diagram: diagram}  # fmt: skip
+DRAW = {
+    Matrix: matrix,
+    Tokens: tokens,
+    Curves: curves,
+    Bars: bars,
+    Points: points,
+    Table: table,
+    Formula: formula,
+    Diagram: diagram,
+}

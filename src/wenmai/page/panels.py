@@ -29,19 +29,29 @@ class Panel:
     name: str  # of the file and the anchor, such as attention or gates-lstm-0
     title: Message
     caption: Message  # what a learner should see
-    notes: Sequence[Message] = field(default=(), kw_only=True)  # what was cut, what this does not show
-    see: Sequence[str] = field(default=(), kw_only=True)  # names of panels that a reader should look at next: links to them
+    notes: Sequence[Message] = field(
+        default=(), kw_only=True
+    )  # what was cut, what this does not show
+    see: Sequence[str] = field(
+        default=(), kw_only=True
+    )  # names of panels that a reader should look at next: links to them
 
 
 @dataclass
 class Matrix(Panel):
-    values: np.ndarray  # (..., rows, columns); the dimensions before are chosen among, as `choices` says
+    values: (
+        np.ndarray
+    )  # (..., rows, columns); the dimensions before are chosen among, as `choices` says
     rows: Sequence[str]
     columns: Sequence[str]
-    choices: Sequence[tuple[Message, Sequence[str]]] = ()  # (what it is, its names), one for each dimension before the last two
+    choices: Sequence[
+        tuple[Message, Sequence[str]]
+    ] = ()  # (what it is, its names), one for each dimension before the last two
     scale: str = "share"  # "share": 0 to 1; "signed": around 0, the same colour strength both ways; "positive": 0 to the most
     lines: bool = False  # may be shown as lines between words too
-    picture: np.ndarray | None = None  # (height, width) in 0 to 1: columns are its patches, laid on it row by row
+    picture: np.ndarray | None = (
+        None  # (height, width) in 0 to 1: columns are its patches, laid on it row by row
+    )
     patches: tuple[int, int] | None = None  # how many, down and across
 
 
@@ -67,7 +77,9 @@ class Curves(Panel):
 class Bars(Panel):
     names: Sequence[str]
     values: np.ndarray  # (names,)
-    details: Sequence[str] = ()  # a word beside each, such as the answer that would be given instead
+    details: Sequence[
+        str
+    ] = ()  # a word beside each, such as the answer that would be given instead
     value_title: Message | None = None
 
 
@@ -92,7 +104,9 @@ class Formula(Panel):
 @dataclass
 class FormulaStep:
     formula: str  # as a textbook writes it: q·k/√D
-    values: dict[str, np.ndarray | float]  # every letter of it with its number, and what it comes to
+    values: dict[
+        str, np.ndarray | float
+    ]  # every letter of it with its number, and what it comes to
     source: str = ""  # file:line and the line that does it
 
 
@@ -136,7 +150,11 @@ def spoken(panel: Panel, lang: str) -> Panel:
         return value.told_in(lang) if isinstance(value, Message) else value
 
     names = ("rows", "columns", "tokens", "x", "series", "names", "details", "groups")
-    changed = {field: as_texts(getattr(panel, field)) for field in names if isinstance(getattr(panel, field, None), list | tuple)}
+    changed = {
+        field: as_texts(getattr(panel, field))
+        for field in names
+        if isinstance(getattr(panel, field, None), list | tuple)
+    }
     if isinstance(panel, Table | Tokens):  # whose headings are Messages
         changed.pop("columns" if isinstance(panel, Table) else "series")
     if isinstance(panel, Matrix):
@@ -147,7 +165,9 @@ def spoken(panel: Panel, lang: str) -> Panel:
 @dataclass
 class Inspection:
     title: Message
-    facts: Sequence[tuple[Message, str]]  # run, rung, task, text, answer, as the head of the page says them
+    facts: Sequence[
+        tuple[Message, str]
+    ]  # run, rung, task, text, answer, as the head of the page says them
     panels: Sequence[Panel]
     notes: Sequence[Message] = ()
 

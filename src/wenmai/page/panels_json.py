@@ -23,9 +23,25 @@ from wenmai.page.strict_json import finite
 
 FORMAT = 1
 MOST = 200_000  # numbers of an array that stand in the JSON itself
-KINDS = {kind.__name__: kind for kind in (panels.Matrix, panels.Tokens, panels.Curves, panels.Bars, panels.Points, panels.Table,
-                                          panels.Formula, panels.Diagram, panels.Beside)}  # fmt: skip
-INSIDE = {"steps": panels.FormulaStep, "boxes": panels.Box, "arrows": panels.Arrow}  # fields that hold parts of a panel
+KINDS = {
+    kind.__name__: kind
+    for kind in (
+        panels.Matrix,
+        panels.Tokens,
+        panels.Curves,
+        panels.Bars,
+        panels.Points,
+        panels.Table,
+        panels.Formula,
+        panels.Diagram,
+        panels.Beside,
+    )
+}
+INSIDE = {
+    "steps": panels.FormulaStep,
+    "boxes": panels.Box,
+    "arrows": panels.Arrow,
+}  # fields that hold parts of a panel
 
 
 def to_json(inspection: panels.Inspection) -> tuple[dict, dict[str, np.ndarray]]:
@@ -44,9 +60,14 @@ def to_json(inspection: panels.Inspection) -> tuple[dict, dict[str, np.ndarray]]
 def from_json(document: dict, arrays: Mapping[str, np.ndarray] | None = None) -> panels.Inspection:
     """The Inspection again: exact with its arrays, and as far as JSON has its numbers without them."""
     if document.get("format") != FORMAT:
-        raise Mistake("this inspection has the format {found}, expected {expected}; make it again with wenmai inspect.",
-                      found=document.get("format"), expected=FORMAT)  # fmt: skip
-    parts = {name: decoded(value, name, arrays) for name, value in document.items() if name != "format"}
+        raise Mistake(
+            "this inspection has the format {found}, expected {expected}; make it again with wenmai inspect.",
+            found=document.get("format"),
+            expected=FORMAT,
+        )
+    parts = {
+        name: decoded(value, name, arrays) for name, value in document.items() if name != "format"
+    }
     parts["facts"] = [(words, value) for words, value in parts["facts"]]
     return panels.Inspection(**parts)
 
@@ -61,7 +82,9 @@ def plain(array: np.ndarray) -> list:
 # There
 
 
-def encoded(value, array: Callable[[str, np.ndarray], object], text: Callable[[str], str], name: str = ""):
+def encoded(
+    value, array: Callable[[str, np.ndarray], object], text: Callable[[str], str], name: str = ""
+):
     """`array` makes of (name, array) what JSON can hold, `text` of a user's words what is to be shown."""
 
     def inner(part, own: str):
@@ -76,12 +99,19 @@ def encoded(value, array: Callable[[str, np.ndarray], object], text: Callable[[s
     if isinstance(value, np.generic):
         return finite(value.item())
     if isinstance(value, panels.Panel):
-        own = {field.name: inner(getattr(value, field.name), f"{value.name}.{field.name}") for field in fields(value)}
+        own = {
+            field.name: inner(getattr(value, field.name), f"{value.name}.{field.name}")
+            for field in fields(value)
+        }
         return {"panel": type(value).__name__, **own}
     if is_dataclass(value):
-        return {field.name: inner(getattr(value, field.name), field.name) for field in fields(value)}
+        return {
+            field.name: inner(getattr(value, field.name), field.name) for field in fields(value)
+        }
     if isinstance(value, Mapping):
-        return [[text(key), inner(part, str(key))] for key, part in value.items()]  # of a formula: its letters, in order
+        return [
+            [text(key), inner(part, str(key))] for key, part in value.items()
+        ]  # of a formula: its letters, in order
     if isinstance(value, list | tuple):
         return [inner(part, str(at)) for at, part in enumerate(value)]
     return finite(value)
@@ -97,7 +127,9 @@ def decoded(value, name: str = "", arrays: Mapping[str, np.ndarray] | None = Non
         return array_of(value, arrays)
     if isinstance(value, dict) and "panel" in value:
         kind = KINDS[value["panel"]]
-        return kind(**{own: decoded(part, own, arrays) for own, part in value.items() if own != "panel"})
+        return kind(
+            **{own: decoded(part, own, arrays) for own, part in value.items() if own != "panel"}
+        )
     if isinstance(value, dict):
         parts = {own: decoded(part, own, arrays) for own, part in value.items()}
         if "values" in parts:
@@ -112,5 +144,8 @@ def array_of(value: dict, arrays: Mapping[str, np.ndarray] | None) -> np.ndarray
     if arrays is not None:
         return arrays[value["array"]]
     if "values" not in value:
-        raise Mistake("{name} is too large for JSON; its numbers lie in the .npz beside it.", name=value["array"])
+        raise Mistake(
+            "{name} is too large for JSON; its numbers lie in the .npz beside it.",
+            name=value["array"],
+        )
     return np.array(value["values"], np.float64).reshape(value["shape"])

@@ -12,16 +12,41 @@ from wenmai.page.panels_json import encoded
 from wenmai.page.pictures import clean
 from wenmai.page.strict_json import strict_json
 
-FILES = ("basics.js", "matrix.js", "charts.js", "texts.js", "panels.js")  # of drawing/, in this order
+FILES = (
+    "basics.js",
+    "matrix.js",
+    "charts.js",
+    "texts.js",
+    "panels.js",
+)  # of drawing/, in this order
 SCRIPT = "(() => {\n'use strict'\n" + asset(*(f"drawing/{name}" for name in FILES)) + "})()\n"
 CSS = asset("base.css", "renderer.css")
 WORDS = phrases(
     "renderer",
-    heat="heat map", lines="lines", picture="on the picture", view="view", all="All of them, small; choose one",
-    smaller="smaller", larger="larger", numbers="The numbers", keys="Arrow keys go from cell to cell, + and − zoom.",
-    series="series", name="name", value="value", detail="detail", picture_of="as a bar", more="Show the others", find="Find",
-    group="group", beside="beside it:", token="token", box="box", before="one back", after="one on", whence="from",
-)  # fmt: skip
+    heat="heat map",
+    lines="lines",
+    picture="on the picture",
+    view="view",
+    all="All of them, small; choose one",
+    smaller="smaller",
+    larger="larger",
+    numbers="The numbers",
+    keys="Arrow keys go from cell to cell, + and − zoom.",
+    series="series",
+    name="name",
+    value="value",
+    detail="detail",
+    picture_of="as a bar",
+    more="Show the others",
+    find="Find",
+    group="group",
+    beside="beside it:",
+    token="token",
+    box="box",
+    before="one back",
+    after="one on",
+    whence="from",
+)
 
 
 def data(inspection: Inspection) -> dict:
@@ -29,7 +54,9 @@ def data(inspection: Inspection) -> dict:
     pack = Packing()
     document = encoded(inspection, pack, shown)
     pack.finished()
-    words = {key: {lang: words.told_in(lang) for lang in ("en", "zh")} for key, words in WORDS.items()}
+    words = {
+        key: {lang: words.told_in(lang) for lang in ("en", "zh")} for key, words in WORDS.items()
+    }
     return {"inspection": document, "words": words}
 
 
@@ -40,4 +67,9 @@ def shown(text: str) -> str:
 
 def inline(inspection: Inspection) -> str:
     """The data as it may stand in a page: no tag can begin in it."""
-    return strict_json(data(inspection)).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        strict_json(data(inspection))
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )

@@ -32,19 +32,48 @@ def page(report: dict, svgs: dict) -> str:
     reason = advice.get("reason") or ""
     title = f"{_h(report['data'], 60)} · Wenmai 文脉"
     name = f"<em>{_h(chosen['rung'], 48)}</em>" if chosen else ""
-    headline = _both(*(Message("Use {rung}.", rung=name).told_in(lang) for lang in LANGS)) if chosen else _words("none")
-    shown = [(_bilingual(c.words), _cell(c.show(chosen))) for c in columns(report)] if chosen else []  # large
-    facts = "".join(f"<div><dt>{name}</dt><dd>{show}</dd></div>" for name, show in shown if show != "–")
+    headline = (
+        _both(*(Message("Use {rung}.", rung=name).told_in(lang) for lang in LANGS))
+        if chosen
+        else _words("none")
+    )
+    shown = (
+        [(_bilingual(c.words), _cell(c.show(chosen))) for c in columns(report)] if chosen else []
+    )  # large
+    facts = "".join(
+        f"<div><dt>{name}</dt><dd>{show}</dd></div>" for name, show in shown if show != "–"
+    )
     task = [_h(task_name(report, lang)) for lang in LANGS]
-    lines = [_section(key, _figure(svgs[key], key), help=True) for key in ("curves", "sizes") if key in svgs]
-    sections = [_section("leaderboard", _board(report, chosen)),
-                *(_section(key, _both_tables(scores, report, key), help=True) for key, scores in SCORED if scores(report, "en")),
-                _section("quality", _quality(svgs), help=True) if any(f"quality-{cost}" in svgs for cost in COSTS) else "",
-                f'<div class="pair">{"".join(lines)}</div>' if lines else "",
-                _section("each", "".join(_details(report, rung, i, rung is chosen) for i, rung in enumerate(report["rungs"]))),
-                _section("notes", _lists({lang: notes(report, lang) for lang in LANGS})) if report.get("notes") else "",
-                _section("measured", _lists({lang: [line.told_in(lang) for line in measured(report)] for lang in LANGS})),
-    ]  # fmt: skip
+    lines = [
+        _section(key, _figure(svgs[key], key), help=True)
+        for key in ("curves", "sizes")
+        if key in svgs
+    ]
+    sections = [
+        _section("leaderboard", _board(report, chosen)),
+        *(
+            _section(key, _both_tables(scores, report, key), help=True)
+            for key, scores in SCORED
+            if scores(report, "en")
+        ),
+        _section("quality", _quality(svgs), help=True)
+        if any(f"quality-{cost}" in svgs for cost in COSTS)
+        else "",
+        f'<div class="pair">{"".join(lines)}</div>' if lines else "",
+        _section(
+            "each",
+            "".join(
+                _details(report, rung, i, rung is chosen) for i, rung in enumerate(report["rungs"])
+            ),
+        ),
+        _section("notes", _lists({lang: notes(report, lang) for lang in LANGS}))
+        if report.get("notes")
+        else "",
+        _section(
+            "measured",
+            _lists({lang: [line.told_in(lang) for line in measured(report)] for lang in LANGS}),
+        ),
+    ]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy" content="{policy(SCRIPT)}">
@@ -62,8 +91,10 @@ def _next(advice) -> str:
     """The command that the recommended run is used with, to be copied."""
     if not advice.get("next"):
         return ""
-    return (f'<p class="next">{_words("next")}: <code translate="no">{_h(advice["next"], 400)}</code> '
-            f"<button>{_words('copy')}</button></p>")  # fmt: skip
+    return (
+        f'<p class="next">{_words("next")}: <code translate="no">{_h(advice["next"], 400)}</code> '
+        f"<button>{_words('copy')}</button></p>"
+    )
 
 
 def _h(value, limit=200) -> str:
@@ -113,26 +144,47 @@ def _board(report, chosen):
         return f'<span class="range">{bar}</span>'
 
     def row(i, rank, rung):
-        failed, kind = rung.get("failed"), "chosen" if rung is chosen else "failed" if rung.get("failed") else "done"
+        failed, kind = (
+            rung.get("failed"),
+            "chosen" if rung is chosen else "failed" if rung.get("failed") else "done",
+        )
         mark = f" <mark>{_words('recommended')}</mark>" if rung is chosen else ""
         if rank:
             link = f'<a href="#rung-{rank - 1}">{_h(rung["rung"], 48)}</a>'
         else:
             kind, abouts = "baseline", [_h(rung[key], 400) for key in ("about", "about_zh")]
-            link = "".join(f'<span lang="{lang}" title="{about}">{_h(called(report, rung, lang))}</span>'
-                           for lang, about in zip(LANGS, abouts))  # fmt: skip
+            link = "".join(
+                f'<span lang="{lang}" title="{about}">{_h(called(report, rung, lang))}</span>'
+                for lang, about in zip(LANGS, abouts)
+            )
         first = f'<tr class="{kind}"><td data-v="{i}">{place(rank, rung)}</td><th scope="row">{link}{mark}</th>'
         if failed:
             return f'{first}<td colspan="{len(shown) + 1}" class="why">{_words("failed")}: {_why(rung)}</td></tr>'
-        cells = [f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{_cell(c.show(rung))}</td>' for c in shown]
-        return f'{first}{cells[0]}<td class="whiskers">{whiskers(rung)}</td>{"".join(cells[1:])}</tr>'
+        cells = [
+            f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{_cell(c.show(rung))}</td>'
+            for c in shown
+        ]
+        return (
+            f'{first}{cells[0]}<td class="whiskers">{whiskers(rung)}</td>{"".join(cells[1:])}</tr>'
+        )
 
     heads = [f'<th scope="col"><button>{_explained(c)}</button></th>' for c in shown]
-    heads = ['<th scope="col"><button>#</button></th>', f'<th scope="col">{_words("rung")}</th>', heads[0],
-             f'<th scope="col"><span class="aside">{_words("interval")}</span></th>', *heads[1:]]  # fmt: skip
+    heads = [
+        '<th scope="col"><button>#</button></th>',
+        f'<th scope="col">{_words("rung")}</th>',
+        heads[0],
+        f'<th scope="col"><span class="aside">{_words("interval")}</span></th>',
+        *heads[1:],
+    ]
     rows = "".join(row(i, *placed) for i, placed in enumerate(ranked(report)))
-    board = _scroll(f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody>", "board", _words("leaderboard"))
-    meanings = "".join(f"<li><b>{_bilingual(c.words)}</b> {_bilingual(c.meaning)}</li>" for c in shown if c.meaning)
+    board = _scroll(
+        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody>",
+        "board",
+        _words("leaderboard"),
+    )
+    meanings = "".join(
+        f"<li><b>{_bilingual(c.words)}</b> {_bilingual(c.meaning)}</li>" for c in shown if c.meaning
+    )
     return f'{board}<div class="meanings"><h3>{_words("meanings")}</h3><ul>{meanings}</ul></div>'
 
 
@@ -140,8 +192,13 @@ def _explained(column) -> str:
     """A heading, with what it means where the mouse rests on it."""
     if not column.meaning:
         return _bilingual(column.words)
-    both = ((lang, *(escape(words.told_in(lang)) for words in (column.meaning, column.words))) for lang in LANGS)
-    return "".join(f'<abbr lang="{lang}" title="{meaning}">{words}</abbr>' for lang, meaning, words in both)
+    both = (
+        (lang, *(escape(words.told_in(lang)) for words in (column.meaning, column.words)))
+        for lang in LANGS
+    )
+    return "".join(
+        f'<abbr lang="{lang}" title="{meaning}">{words}</abbr>' for lang, meaning, words in both
+    )
 
 
 def _scroll(rows, kind, caption):
@@ -154,7 +211,12 @@ def _figure(both, key):
     """A picture a language, by its name for those who do not see it."""
 
     def named(lang):
-        return re.sub(r'(?<=aria-label=")[^"]*', lambda _: escape(WORDS[key].told_in(lang)), both[lang], count=1)
+        return re.sub(
+            r'(?<=aria-label=")[^"]*',
+            lambda _: escape(WORDS[key].told_in(lang)),
+            both[lang],
+            count=1,
+        )
 
     return f"<figure>{''.join(f'<div lang={lang}>{named(lang)}</div>' for lang in both)}</figure>"
 
@@ -172,7 +234,9 @@ def _quality(svgs):
 
 
 def _details(report, rung, i, is_open):
-    about = _both(_h(rung.get("about") or "", 400), _h(rung.get("about_zh") or rung.get("about") or "", 400))
+    about = _both(
+        _h(rung.get("about") or "", 400), _h(rung.get("about_zh") or rung.get("about") or "", 400)
+    )
     parts = [f"<p>{about}</p>"]
     if rung.get("failed"):
         parts.append(f'<p class="why">{_words("failed")}: {_why(rung, 1000)}</p>')
@@ -181,20 +245,29 @@ def _details(report, rung, i, is_open):
         options |= {"learning_rate": f"{rung['learning_rate']:g}"}
     options |= {key: rung[key] for key in ("steps", "run") if rung.get(key) is not None}
     if options:
-        codes = " ".join(f"<code>{_h(key)}={_h(value, 60)}</code>" for key, value in options.items())
+        codes = " ".join(
+            f"<code>{_h(key)}={_h(value, 60)}</code>" for key, value in options.items()
+        )
         parts.append(f"<h4>{_words('options')}</h4><p>{codes}</p>")
     if rung.get("rates_tried"):
-        tried = [f"<code>{x['learning_rate']:g} → {number(x.get('score'))}</code>" for x in rung["rates_tried"]]
+        tried = [
+            f"<code>{x['learning_rate']:g} → {number(x.get('score'))}</code>"
+            for x in rung["rates_tried"]
+        ]
         parts.append(f"<h4>{_words('rates')}</h4><p>{' '.join(tried)}</p>")
     if rung.get("per_class"):
-        parts.append(f"<h4>{_words('per_class')}</h4>{_both_tables(class_table, rung, 'per_class')}")
+        parts.append(
+            f"<h4>{_words('per_class')}</h4>{_both_tables(class_table, rung, 'per_class')}"
+        )
     if rung.get("confusion"):
         parts.append(_confusion(**rung["confusion"]))
     for name, keys_of, most in (("worst", worst_keys, 10), ("samples", sample_keys, None)):
         if rung.get(name):
             keys = keys_of(rung)
             rows = [[_h(row.get(key, "–")) for key in keys] for row in rung[name][:most]]
-            parts.append(f"<h4>{_words(name)}</h4>{_table(map(_words, keys), rows, 'worst', _words(name))}")
+            parts.append(
+                f"<h4>{_words(name)}</h4>{_table(map(_words, keys), rows, 'worst', _words(name))}"
+            )
     score = "" if rung.get("failed") else f"<span>{columns(report)[0].show(rung)}</span>"
     summary = f"<summary><b>{_h(rung['rung'], 48)}</b>{score}</summary>"
     return f'<details id="rung-{i}"{" open" * is_open}>{summary}{"".join(parts)}</details>'
@@ -210,7 +283,9 @@ def _both_tables(scores, of, key):
 def _table(names, rows, kind, caption):
     """What a user wrote is set from right to left where it is read so."""
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    body = "".join(f"<tr>{''.join(f'<td dir=auto>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(
+        f"<tr>{''.join(f'<td dir=auto>{cell}</td>' for cell in row)}</tr>" for row in rows
+    )
     return _scroll(f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>", kind, caption)
 
 
@@ -218,18 +293,29 @@ def _confusion(classes, counts):
     """Up to 25 classes as a heat map, each row shaded by its own sum; beyond that the 20 pairs confused most."""
     sums = [sum(row) or 1 for row in counts]
     if len(classes) > 25:
-        pairs = [(n, a, b) for a, row in enumerate(counts) for b, n in enumerate(row) if n and a != b]
+        pairs = [
+            (n, a, b) for a, row in enumerate(counts) for b, n in enumerate(row) if n and a != b
+        ]
         pairs = sorted(pairs, key=lambda pair: (-pair[0], *pair[1:]))[:20]
-        rows = [[_h(classes[a], 40), _h(classes[b], 40), f"{n:,}", f"{n / sums[a]:.1%}"] for n, a, b in pairs]
+        rows = [
+            [_h(classes[a], 40), _h(classes[b], 40), f"{n:,}", f"{n / sums[a]:.1%}"]
+            for n, a, b in pairs
+        ]
         names = map(_words, ("expected", "answer", "count", "share"))
         return f"<h4>{_words('pairs')}</h4>{_table(names, rows, '', _words('pairs'))}"
     names = [f"<bdi>{_h(name, 24)}</bdi>" for name in classes]
     head = "".join(f'<th scope="col"><span>{name}</span></th>' for name in names)
 
     def cell(a, b, n):
-        return f'<td{" class=hit" * (a == b)} style="--v:{n / sums[a]:.2f}">{n}</td>' if n else "<td></td>"
+        return (
+            f'<td{" class=hit" * (a == b)} style="--v:{n / sums[a]:.2f}">{n}</td>'
+            if n
+            else "<td></td>"
+        )
 
     rows = ["".join(cell(a, b, n) for b, n in enumerate(row)) for a, row in enumerate(counts)]
     body = "".join(f'<tr><th scope="row">{name}</th>{row}</tr>' for name, row in zip(names, rows))
-    heat = _scroll(f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody>", "heat", _words("confusion"))
+    heat = _scroll(
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody>", "heat", _words("confusion")
+    )
     return f"<h4>{_words('confusion')}</h4><p>{_words('confusion_help')}</p>{heat}"

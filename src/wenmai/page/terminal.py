@@ -22,7 +22,9 @@ class Screen(Console):
 
     def render(self, renderable, options=None):
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(harmless_lines(segment.text), segment.style)
+            yield (
+                segment if segment.control else Segment(harmless_lines(segment.text), segment.style)
+            )
 
 
 console = Screen()
@@ -54,11 +56,17 @@ class Bars:
         self.stages[name], changes = stage, {"stage": str(self.stage_message(stage, step))}
         if step is not None and step.steps:
             changes |= {"completed": step.step, "total": step.steps}
-            changes |= {"score": f"{self.metric} {step.score:.4f}".strip()} if step.score is not None else {}
+            changes |= (
+                {"score": f"{self.metric} {step.score:.4f}".strip()}
+                if step.score is not None
+                else {}
+            )
         self.progress.update(self.bars[name], **changes)
         shown = self.task(name)
         share = f"{shown.percentage:.0f}%" if shown.total else ""
-        self.line = ", ".join(filter(None, (f"{name}: {changes['stage']}", share, shown.fields["score"])))
+        self.line = ", ".join(
+            filter(None, (f"{name}: {changes['stage']}", share, shown.fields["score"]))
+        )
 
     def task(self, name: str):
         return self.progress.tasks[self.progress.task_ids.index(self.bars[name])]
@@ -76,7 +84,11 @@ class Bars:
         left = None if self.end is None else self.end - time.monotonic()
         left = step.seconds_left if left is None and step is not None else left
         stage = Message("{stage} {place}", stage=stage, place=self.place) if self.place else stage
-        return stage if left is None or left <= 0 else Message("{stage}, about {time} left", stage=stage, time=duration(left))
+        return (
+            stage
+            if left is None or left <= 0
+            else Message("{stage}, about {time} left", stage=stage, time=duration(left))
+        )
 
     def through(self, steps):
         """Draw a generator of (name, stage, progress) to its end, and give back what it returns."""
@@ -90,9 +102,16 @@ class Bars:
 @contextmanager
 def bars(quiet: bool = False, transient: bool = False):
     """`transient`: they go when all is done."""
-    columns = (TextColumn("{task.description:>14}", markup=False), BarColumn(24), TextColumn("{task.fields[score]}"),
-               TimeElapsedColumn(), TextColumn("{task.fields[stage]}", markup=False))  # fmt: skip
-    with Progress(*columns, console=Screen(stderr=True, quiet=quiet), transient=transient) as progress:
+    columns = (
+        TextColumn("{task.description:>14}", markup=False),
+        BarColumn(24),
+        TextColumn("{task.fields[score]}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[stage]}", markup=False),
+    )
+    with Progress(
+        *columns, console=Screen(stderr=True, quiet=quiet), transient=transient
+    ) as progress:
         drawn, ended = Bars(progress), threading.Event()
 
         def lines() -> None:
@@ -107,7 +126,10 @@ def bars(quiet: bool = False, transient: bool = False):
             drawn.settle()
             progress.console.quiet = quiet or (transient and plain)
         except BaseException:  # what went wrong is said alone
-            progress.live.transient, progress.console.quiet = True, quiet or not progress.console.is_interactive
+            progress.live.transient, progress.console.quiet = (
+                True,
+                quiet or not progress.console.is_interactive,
+            )
             raise
         finally:
             ended.set()

@@ -27,10 +27,19 @@ from wenmai.serving.runs import Held
 from wenmai.serving.safety import Guard
 from wenmai.serving.service import Service
 
-WRONG = {400: "A mistake in the request", 401: "No token, or another", 403: "Another host or origin", 404: "No such run",
-         408: "The request came too slowly", 409: "A run that cannot be used", 413: "Too much at once",
-         415: "No JSON", 422: "Not as the schema has it", 429: "Too many at once: Retry-After says when",
-         503: "No answer in time, or no room"}  # fmt: skip
+WRONG = {
+    400: "A mistake in the request",
+    401: "No token, or another",
+    403: "Another host or origin",
+    404: "No such run",
+    408: "The request came too slowly",
+    409: "A run that cannot be used",
+    413: "Too much at once",
+    415: "No JSON",
+    422: "Not as the schema has it",
+    429: "Too many at once: Retry-After says when",
+    503: "No answer in time, or no room",
+}
 ERRORS = {status: {"model": schemas.Error, "description": words} for status, words in WRONG.items()}
 ON_GET = {status: ERRORS[status] for status in (401, 403, 404, 429, 503)}
 STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
@@ -56,10 +65,17 @@ def application(service: Service, token: str = "", hosts: Sequence[str] = ()):
         yield
         await service.close()
 
-    app = FastAPI(title="Wenmai", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
-                  openapi_url="/openapi.json", default_response_class=Answer,
-                  description="Runs of Wenmai, asked over HTTP. Every refusal is an Error.",
-                  servers=[{"url": "/"}])  # fmt: skip
+    app = FastAPI(
+        title="Wenmai",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        default_response_class=Answer,
+        description="Runs of Wenmai, asked over HTTP. Every refusal is an Error.",
+        servers=[{"url": "/"}],
+    )
     errors(app)
     routes(app, service)
     lab.routes(app)
@@ -95,16 +111,27 @@ def errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Answer:
-        words = {404: Message("there is nothing at this address."), 405: Message("this address is asked in another way."),
-                 400: Message("the body cannot be read; send JSON in UTF-8.")}  # fmt: skip
-        answer = as_answer(Refused(error.status_code, "http", words.get(error.status_code, Message("this cannot be answered."))))
+        words = {
+            404: Message("there is nothing at this address."),
+            405: Message("this address is asked in another way."),
+            400: Message("the body cannot be read; send JSON in UTF-8."),
+        }
+        answer = as_answer(
+            Refused(
+                error.status_code,
+                "http",
+                words.get(error.status_code, Message("this cannot be answered.")),
+            )
+        )
         answer.headers.update(error.headers or {})
         return answer
 
     @app.exception_handler(Exception)
     async def fault(request: Request, error: Exception) -> Answer:
         traceback.print_exception(error, file=sys.stderr)
-        return as_answer(Refused(500, "fault", Message("something went wrong in the server; its log says what.")))
+        return as_answer(
+            Refused(500, "fault", Message("something went wrong in the server; its log says what."))
+        )
 
 
 def routes(app: FastAPI, service: Service) -> None:
@@ -122,10 +149,17 @@ def routes(app: FastAPI, service: Service) -> None:
             raise Refused(503, "not_ready", Message("the server is not ready."), 1.0)
         return schemas.Health(status="ready", version=__version__)
 
-    @app.get("/metrics", tags=["server"], response_class=PlainTextResponse, responses={401: ERRORS[401], 403: ERRORS[403]})
+    @app.get(
+        "/metrics",
+        tags=["server"],
+        response_class=PlainTextResponse,
+        responses={401: ERRORS[401], 403: ERRORS[403]},
+    )
     async def metrics() -> PlainTextResponse:
         """What the server counts, for Prometheus."""
-        return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return PlainTextResponse(
+            service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
 
     # Runs
 
@@ -133,7 +167,9 @@ def routes(app: FastAPI, service: Service) -> None:
     async def runs() -> schemas.Runs:
         """All runs, the damaged ones with their reason."""
         folders = service.runs.all()
-        descriptions = await service.slowly(lambda: [about(service, one) for one in folders.values()])
+        descriptions = await service.slowly(
+            lambda: [about(service, one) for one in folders.values()]
+        )
         return schemas.Runs(runs=descriptions, training=service.trainings.folder is not None)
 
     @app.get("/v1/runs/{run}", tags=["runs"], responses=ON_GET)
@@ -165,11 +201,16 @@ def routes(app: FastAPI, service: Service) -> None:
                 estimator, how = held.estimator, {}
                 if asked.top:
                     if "top_k" not in inspect.signature(estimator.task_.answers).parameters:
-                        raise Mistake("{run} gives no list of labels; leave top out.", run=asked.run)
+                        raise Mistake(
+                            "{run} gives no list of labels; leave top out.", run=asked.run
+                        )
                     how["top_k"] = asked.top
                 beside = inputs.is_unpacked(estimator)
-                values = await service.slowly(inputs.read, estimator, asked.inputs, limits) if beside else (
-                    inputs.read(estimator, asked.inputs, limits))  # fmt: skip
+                values = (
+                    await service.slowly(inputs.read, estimator, asked.inputs, limits)
+                    if beside
+                    else (inputs.read(estimator, asked.inputs, limits))
+                )
                 rows, kept = inputs.blank_apart(estimator, values)
                 answers = await service.batches.answers(estimator, kept, how)
                 service.metrics.count("wenmai_answers_total", len(answers), run=asked.run)
@@ -177,14 +218,26 @@ def routes(app: FastAPI, service: Service) -> None:
                 if len(rows) < len(values):
                     each, blank = iter(answers), estimator.task_.profile.blank_answer
                     asked_rows = set(rows)
-                    all_answers = [next(each) if row in asked_rows else dict(blank) for row in range(len(values))]
-                return {"run": asked.run, "task": estimator.task_.name, "rung": estimator.rung, "answers": all_answers,
-                        "notes": [both(note, held.run.names) for note in answers.notes]}  # fmt: skip
+                    all_answers = [
+                        next(each) if row in asked_rows else dict(blank)
+                        for row in range(len(values))
+                    ]
+                return {
+                    "run": asked.run,
+                    "task": estimator.task_.name,
+                    "rung": estimator.rung,
+                    "answers": all_answers,
+                    "notes": [both(note, held.run.names) for note in answers.notes],
+                }
 
         answer = await service.in_time(request, work())
         return Answer(answer | {"seconds": round(time.perf_counter() - began, 6)})
 
-    @app.post("/v1/generate", tags=["ask"], responses=ERRORS | {200: {"model": schemas.Generated, "content": STREAM}})
+    @app.post(
+        "/v1/generate",
+        tags=["ask"],
+        responses=ERRORS | {200: {"model": schemas.Generated, "content": STREAM}},
+    )
     async def generate(asked: schemas.Generate, request: Request):
         """What follows a prompt: as events, each `data: {"text": piece}`, the last `event: end`; or as one object."""
         await service.in_time(request, service.warmed())
@@ -199,11 +252,18 @@ def routes(app: FastAPI, service: Service) -> None:
         await service.in_time(request, service.warmed())
         from wenmai.serving import inputs
 
-
         async def work() -> dict:
             async with service.runs.use(asked.run) as held:
-                if not inputs.is_unpacked(held.estimator) and inputs.characters(asked.input) > limits.inspected:
-                    raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
+                if (
+                    not inputs.is_unpacked(held.estimator)
+                    and inputs.characters(asked.input) > limits.inspected
+                ):
+                    raise too_large(
+                        Message(
+                            "an input that is looked into may have {most:,} characters.",
+                            most=limits.inspected,
+                        )
+                    )
                 others = [await service.runs.hold(service.runs.find(name)) for name in asked.beside]
                 return await service.slowly(inspect_input, asked, held, others, limits)
 
@@ -231,20 +291,28 @@ def routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/train", tags=["train"], responses=ON_GET)
     async def trainings() -> schemas.Trainings:
         """All trainings that this server began."""
-        return schemas.Trainings(trainings=[one.about() for one in service.trainings.known.values()])
+        return schemas.Trainings(
+            trainings=[one.about() for one in service.trainings.known.values()]
+        )
 
     @app.post("/v1/train", tags=["train"], responses=ERRORS)
     async def train(asked: schemas.Train, request: Request) -> schemas.Training:
         """Train one rung on the data, in a process of its own; the run appears among the others."""
-        holder, source = await service.in_time(request, service.slowly(service.trainings.check, asked))
+        holder, source = await service.in_time(
+            request, service.slowly(service.trainings.check, asked)
+        )
         return Answer(service.trainings.begin(asked, holder, source).about())
 
     @app.get("/v1/train/{id}", tags=["train"], responses=ON_GET)
     async def training(id: str) -> schemas.Training:
         return Answer(service.trainings.find(id).about())
 
-    @app.get("/v1/train/{id}/events", tags=["train"], response_class=StreamingResponse,
-             responses=ON_GET | {200: {"content": STREAM}})  # fmt: skip
+    @app.get(
+        "/v1/train/{id}/events",
+        tags=["train"],
+        response_class=StreamingResponse,
+        responses=ON_GET | {200: {"content": STREAM}},
+    )
     async def events(id: str) -> StreamingResponse:
         """How it goes on, from its beginning: `data: {"stage": …, "progress": …}`, the last `event: end`."""
         training = service.trainings.find(id)
@@ -271,9 +339,21 @@ def known() -> dict:
     from wenmai.catalog import RUNGS, TASKS
     from wenmai.data.builtin import BUILTIN
 
-    rungs = [{"name": rung.name, "about": {"en": rung.about, "zh": rung.about_zh},
-              "tasks": [name for name in TASKS if rung.does(name)]} for rung in RUNGS.values()]  # fmt: skip
-    return {"rungs": rungs, "sets": [{"name": one.name, "task": one.task, "about": both(one.about)} for one in BUILTIN.values()]}
+    rungs = [
+        {
+            "name": rung.name,
+            "about": {"en": rung.about, "zh": rung.about_zh},
+            "tasks": [name for name in TASKS if rung.does(name)],
+        }
+        for rung in RUNGS.values()
+    ]
+    return {
+        "rungs": rungs,
+        "sets": [
+            {"name": one.name, "task": one.task, "about": both(one.about)}
+            for one in BUILTIN.values()
+        ],
+    }
 
 
 def inspect_input(asked: schemas.Inspect, held: Held, others: list[Held], limits: Limits) -> dict:
@@ -285,9 +365,20 @@ def inspect_input(asked: schemas.Inspect, held: Held, others: list[Held], limits
     value = inputs.read(estimator, [asked.input], limits)[0]
     for other in others:
         if other.estimator.inputs_.kind != estimator.inputs_.kind:
-            raise Mistake("{run} reads {found}, and the first run {expected}; side by side stand runs that read the same.",
-                          run=other.run.name, found=other.estimator.inputs_.kind, expected=estimator.inputs_.kind)  # fmt: skip
-    made = inspected(estimator, value, asked.show, off=asked.off, run=asked.run, target=asked.target or None,
-                     beside={other.run.name: other.estimator for other in others})  # fmt: skip
+            raise Mistake(
+                "{run} reads {found}, and the first run {expected}; side by side stand runs that read the same.",
+                run=other.run.name,
+                found=other.estimator.inputs_.kind,
+                expected=estimator.inputs_.kind,
+            )
+    made = inspected(
+        estimator,
+        value,
+        asked.show,
+        off=asked.off,
+        run=asked.run,
+        target=asked.target or None,
+        beside={other.run.name: other.estimator for other in others},
+    )
     shown = renderer.data(made) if asked.packed else {"inspection": panels_json.to_json(made)[0]}
     return {"run": asked.run, "task": estimator.task_.name, "rung": estimator.rung, **shown}

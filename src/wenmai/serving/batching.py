@@ -64,7 +64,9 @@ class Request:
     def take(self, most: int) -> tuple[int, int]:
         """From which row to which in this turn: one at least, and no more than costs so much."""
         start, cost = self.placed, 0
-        while self.placed < len(self) and (self.placed == start or (cost + self.costs[self.placed] <= most and not self.whole)):
+        while self.placed < len(self) and (
+            self.placed == start or (cost + self.costs[self.placed] <= most and not self.whole)
+        ):
             cost += self.costs[self.placed]
             self.placed += 1
         if self.whole:
@@ -73,16 +75,31 @@ class Request:
 
 
 class Batches:
-    def __init__(self, limits: Limits, metrics: Metrics, device: str = "cpu", precision: str = "float32"):
-        self.limits, self.metrics, self.device, self.short = limits, metrics, device, precision == "bf16"
+    def __init__(
+        self, limits: Limits, metrics: Metrics, device: str = "cpu", precision: str = "float32"
+    ):
+        self.limits, self.metrics, self.device, self.short = (
+            limits,
+            metrics,
+            device,
+            precision == "bf16",
+        )
         self.waiting: deque[Request] = deque()
         self.cores = torch.get_num_threads()
         self.workers = self.cores if device == "cpu" else 1
-        self.changed, self.threads = asyncio.Event(), ThreadPoolExecutor(self.workers, "wenmai-answers")
+        self.changed, self.threads = (
+            asyncio.Event(),
+            ThreadPoolExecutor(self.workers, "wenmai-answers"),
+        )
         self.task: asyncio.Task | None = None
         self.busy: set[asyncio.Task] = set()
-        self.crowded, self.rate = False, 0.05  # whether several asked at once; seconds that a batch took of late
-        self.paces: WeakKeyDictionary[object, float] = WeakKeyDictionary()  # estimator → seconds that what costs 1 took of late
+        self.crowded, self.rate = (
+            False,
+            0.05,
+        )  # whether several asked at once; seconds that a batch took of late
+        self.paces: WeakKeyDictionary[object, float] = (
+            WeakKeyDictionary()
+        )  # estimator → seconds that what costs 1 took of late
 
     def start(self) -> None:
         self.task = asyncio.create_task(self.work())
@@ -99,15 +116,27 @@ class Batches:
         """The answers to these inputs, as `estimator.answers` gives them; whoever is cancelled meanwhile leaves the line."""
         if not len(inputs):
             return Answers([])
-        if len(self.waiting) >= self.limits.waiting or sum(map(len, self.waiting)) >= self.limits.rows:
+        if (
+            len(self.waiting) >= self.limits.waiting
+            or sum(map(len, self.waiting)) >= self.limits.rows
+        ):
             raise busy(self.rate * len(self.waiting) + 1)
         whole = bool(estimator.task_.history)
-        each = WRITTEN if hasattr(estimator.inputs_, "target") or hasattr(estimator, "complete") else 1
+        each = (
+            WRITTEN if hasattr(estimator.inputs_, "target") or hasattr(estimator, "complete") else 1
+        )
         costs = [each] * len(inputs)
         if isinstance(inputs, list | Clips):
             costs = [each * (1 + size(value) // COST) for value in inputs]
-        request = Request((id(estimator), tuple(sorted(how.items()))), estimator, inputs, how, whole,
-                          asyncio.get_running_loop().create_future(), costs)  # fmt: skip
+        request = Request(
+            (id(estimator), tuple(sorted(how.items()))),
+            estimator,
+            inputs,
+            how,
+            whole,
+            asyncio.get_running_loop().create_future(),
+            costs,
+        )
         self.waiting.append(request)
         self.changed.set()
         try:
@@ -125,8 +154,14 @@ class Batches:
             if self.crowded and sum(map(len, self.waiting)) < ROWS:
                 await asyncio.sleep(WAIT)
             free = self.workers - len(self.busy)
-            if batch := self.next_batch(min(self.most(), -(-sum(one.left for one in self.waiting) // free))):
-                alone = not self.busy and not self.waiting and sum(stop - start for _, start, stop in batch) >= SHARED
+            if batch := self.next_batch(
+                min(self.most(), -(-sum(one.left for one in self.waiting) // free))
+            ):
+                alone = (
+                    not self.busy
+                    and not self.waiting
+                    and sum(stop - start for _, start, stop in batch) >= SHARED
+                )
                 one = asyncio.create_task(self.answer(batch, self.cores if alone else 1))
                 self.busy.add(one)
                 one.add_done_callback(self.freed)
@@ -145,23 +180,33 @@ class Batches:
     async def answer(self, batch: list[tuple[Request, int, int]], cores: int) -> None:
         began = time.perf_counter()
         try:
-            results = await asyncio.get_running_loop().run_in_executor(self.threads, self.run_batch, batch, cores)
+            results = await asyncio.get_running_loop().run_in_executor(
+                self.threads, self.run_batch, batch, cores
+            )
         except Exception as error:  # nobody is left without an answer
             results = [error] * len(batch)
         self.rate = 0.8 * self.rate + 0.2 * (time.perf_counter() - began)
         self.crowded = len(batch) > 1 or len(self.waiting) > 1
-        self.metrics.observe("wenmai_batch_rows", sum(stop - start for _, start, stop in batch), BOUNDS)
+        self.metrics.observe(
+            "wenmai_batch_rows", sum(stop - start for _, start, stop in batch), BOUNDS
+        )
         for (request, start, stop), result in zip(batch, results):
             self.deliver(request, start, stop, result)
 
-    def run_batch(self, batch: list[tuple[Request, int, int]], cores: int) -> list[Answers | Exception]:
+    def run_batch(
+        self, batch: list[tuple[Request, int, int]], cores: int
+    ) -> list[Answers | Exception]:
         """In a worker, on so many cores."""
         if torch.get_num_threads() != cores:  # of this thread
             torch.set_num_threads(cores)
         began, estimator = time.thread_time(), batch[0][0].estimator
         with torch.autocast(self.device.partition(":")[0], torch.bfloat16, enabled=self.short):
             answers = answered(batch)
-        pace = cores * (time.thread_time() - began) / sum(sum(request.costs[start:stop]) for request, start, stop in batch)
+        pace = (
+            cores
+            * (time.thread_time() - began)
+            / sum(sum(request.costs[start:stop]) for request, start, stop in batch)
+        )
         self.paces[estimator] = 0.8 * self.paces.get(estimator, pace) + 0.2 * pace
         return answers
 
@@ -173,8 +218,15 @@ class Batches:
         if not self.waiting:
             return []
         first, left = self.waiting[0], most
-        alike = [first] if first.whole else [one for one in self.waiting
-                                             if one.key == first.key and not one.whole and not one.future.done()]  # fmt: skip
+        alike = (
+            [first]
+            if first.whole
+            else [
+                one
+                for one in self.waiting
+                if one.key == first.key and not one.whole and not one.future.done()
+            ]
+        )
         share = max(1, min(PIECE, left)) if len(alike) > 1 else left
         batch = []
         for request in alike:
@@ -185,7 +237,9 @@ class Batches:
             batch.append((request, start, stop))
         chosen = {id(request) for request, _, _ in batch}
         others = [one for one in self.waiting if id(one) not in chosen and not one.future.done()]
-        self.waiting = deque(others + [request for request, _, stop in batch if stop < len(request)])
+        self.waiting = deque(
+            others + [request for request, _, stop in batch if stop < len(request)]
+        )
         return batch
 
     def deliver(self, request: Request, start: int, stop: int, result: Answers | Exception) -> None:
@@ -214,14 +268,20 @@ def size(value) -> int:
 def answered(batch: list[tuple[Request, int, int]]) -> list[Answers | Exception]:
     """Of each its answers, or what is wrong with it."""
     estimator, how = batch[0][0].estimator, batch[0][0].how
-    parts = [request.inputs if stop - start == len(request) else pick(request.inputs, np.arange(start, stop))
-             for request, start, stop in batch]  # fmt: skip
+    parts = [
+        request.inputs
+        if stop - start == len(request)
+        else pick(request.inputs, np.arange(start, stop))
+        for request, start, stop in batch
+    ]
     if len(parts) > 1:
         try:
             all_answers = estimator.answers(put_together(parts), **how)
             if not all_answers.notes:  # which would count the texts of others too
                 each = iter(all_answers)
-                return [Answers([next(each) for _ in range(stop - start)]) for _, start, stop in batch]
+                return [
+                    Answers([next(each) for _ in range(stop - start)]) for _, start, stop in batch
+                ]
         except Exception:  # of one of them: each is asked alone, and has its own
             pass
     return [alone(estimator, part, how) for part in parts]

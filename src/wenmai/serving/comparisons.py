@@ -16,7 +16,9 @@ LARGEST = 32 << 20  # bytes of a report
 SHOWN = 50  # mistakes of a rung
 WORDS = 2_000  # characters of a text
 PARTS = ("valid", "test")
-MISTAKE_FIELDS = frozenset({"input", "expected", "answer", "probability"})  # of a row that it gets wrong
+MISTAKE_FIELDS = frozenset(
+    {"input", "expected", "answer", "probability"}
+)  # of a row that it gets wrong
 
 
 class Comparisons:
@@ -29,7 +31,10 @@ class Comparisons:
         if self.folder is None or not self.folder.is_dir():
             return
         for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
-            file, own = Path(entry.path) / "report.json", entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+            file, own = (
+                Path(entry.path) / "report.json",
+                entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."),
+            )
             if own and file.is_file() and not file.is_symlink():
                 seen = file.stat()
                 if seen.st_size <= LARGEST:
@@ -37,15 +42,28 @@ class Comparisons:
 
     def all(self) -> list[dict]:
         every = [self.load(name, file, stamp) for name, file, stamp in self.files()]
-        return [{key: one[key] for key in ("name", "data", "task", "metric", "rungs", "when")} for one in every if one]
+        return [
+            {key: one[key] for key in ("name", "data", "task", "metric", "rungs", "when")}
+            for one in every
+            if one
+        ]
 
     def find(self, name: str) -> dict:
         for known, file, stamp in self.files():
             if known == name:
                 if one := self.load(name, file, stamp):
                     return one
-                raise Refused(409, "damaged", Message("{name} is not as wenmai compare wrote it.", name=name[:60]))
-        raise not_there(Message("there is no comparison {name}; GET /v1/comparisons lists those that there are.", name=name[:60]))
+                raise Refused(
+                    409,
+                    "damaged",
+                    Message("{name} is not as wenmai compare wrote it.", name=name[:60]),
+                )
+        raise not_there(
+            Message(
+                "there is no comparison {name}; GET /v1/comparisons lists those that there are.",
+                name=name[:60],
+            )
+        )
 
     def load(self, name: str, file: Path, stamp: tuple) -> dict | None:
         if stamp not in self.reports:
@@ -53,7 +71,15 @@ class Comparisons:
                 self.reports.clear()
             try:
                 self.reports[stamp] = summary_of(name, take.json_in(file))
-            except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, take.Unfit):
+            except (
+                OSError,
+                ValueError,
+                TypeError,
+                KeyError,
+                AttributeError,
+                RecursionError,
+                take.Unfit,
+            ):
                 self.reports[stamp] = None
         return self.reports[stamp]
 
@@ -64,12 +90,20 @@ def summary_of(name: str, report: dict) -> dict:
     reason = {lang: text(advice.get(key)) for lang, key in (("en", "reason"), ("zh", "reason_zh"))}
     baseline = (report.get("baseline") or {}).get("scores") or {}
     return {
-        "name": name, "data": PurePath(text(report["data"])).name, "task": text(report["task"]), "metric": metric,
-        "higher_is_better": bool(report.get("higher_is_better", True)), "rungs": [one["rung"] for one in compared],
+        "name": name,
+        "data": PurePath(text(report["data"])).name,
+        "task": text(report["task"]),
+        "metric": metric,
+        "higher_is_better": bool(report.get("higher_is_better", True)),
+        "rungs": [one["rung"] for one in compared],
         "when": text(report.get("created")) or None,
-        "recommended": text(advice.get("rung")) or None, "reason": reason if reason["en"] else None,
-        "baseline": number(numbers(baseline.get("test") or baseline.get("valid") or {}).get(metric)), "compared": compared,
-    }  # fmt: skip
+        "recommended": text(advice.get("rung")) or None,
+        "reason": reason if reason["en"] else None,
+        "baseline": number(
+            numbers(baseline.get("test") or baseline.get("valid") or {}).get(metric)
+        ),
+        "compared": compared,
+    }
 
 
 def of_rung(one: dict) -> dict | None:
@@ -77,20 +111,34 @@ def of_rung(one: dict) -> dict | None:
         return None
     scores = one.get("scores") if isinstance(one.get("scores"), dict) else {}
     interval = [number(value) for value in one.get("interval") or ()][:2]
-    wrong = [{key: value if isinstance(value, int | float) else text(value) for key, value in row.items()
-              if key in MISTAKE_FIELDS and value is not None}
-             for row in listed(one.get("worst"))[:SHOWN]]  # fmt: skip
-    curve = [{key: number(step.get(key)) for key in ("step", "seconds", "train_loss", "score")}
-             for step in listed(one.get("curve"))[:2_000]]  # fmt: skip
+    wrong = [
+        {
+            key: value if isinstance(value, int | float) else text(value)
+            for key, value in row.items()
+            if key in MISTAKE_FIELDS and value is not None
+        }
+        for row in listed(one.get("worst"))[:SHOWN]
+    ]
+    curve = [
+        {key: number(step.get(key)) for key in ("step", "seconds", "train_loss", "score")}
+        for step in listed(one.get("curve"))[:2_000]
+    ]
     parameters, size = one.get("parameters"), one.get("bytes")
     return {
-        "rung": text(one["rung"]), "run": PurePath(text(one["run"])).name if one.get("run") else None,
-        "failed": text(one.get("failed")) or None, "interval": interval if len(interval) == 2 else None,
-        "scores": {part: numbers(scores[part]) for part in PARTS if isinstance(scores.get(part), dict)},
-        "seconds": number(one.get("seconds")), "parameters": parameters if isinstance(parameters, int) else None,
-        "bytes": size if isinstance(size, int) else None, "latency": number((one.get("latency_ms") or {}).get("p50")),
-        "curve": curve, "mistakes": wrong,
-    }  # fmt: skip
+        "rung": text(one["rung"]),
+        "run": PurePath(text(one["run"])).name if one.get("run") else None,
+        "failed": text(one.get("failed")) or None,
+        "interval": interval if len(interval) == 2 else None,
+        "scores": {
+            part: numbers(scores[part]) for part in PARTS if isinstance(scores.get(part), dict)
+        },
+        "seconds": number(one.get("seconds")),
+        "parameters": parameters if isinstance(parameters, int) else None,
+        "bytes": size if isinstance(size, int) else None,
+        "latency": number((one.get("latency_ms") or {}).get("p50")),
+        "curve": curve,
+        "mistakes": wrong,
+    }
 
 
 def listed(value) -> list[dict]:
@@ -102,9 +150,19 @@ def numbers(scores: dict) -> dict[str, float]:
 
 
 def number(value) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf") else None
+    return (
+        value
+        if isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < float("inf")
+        else None
+    )
 
 
 def text(value) -> str:
     """Without paths of the server's."""
-    return "" if value is None else PATH.sub(lambda match: match[0].rstrip("/").rpartition("/")[2], str(value)[:WORDS])
+    return (
+        ""
+        if value is None
+        else PATH.sub(lambda match: match[0].rstrip("/").rpartition("/")[2], str(value)[:WORDS])
+    )

@@ -52,7 +52,9 @@ class Text:
         self.begun = inputs.prompt(self.prompt)  # (T,)
         self.chance = uniforms([self.seed], torch.device("cpu"))
         numbers = iter(self.feed.popleft, None)
-        self.pieces = inputs.each_piece(self.begun.tolist(), numbers, self.lines, self.prompt[-1:].isspace())
+        self.pieces = inputs.each_piece(
+            self.begun.tolist(), numbers, self.lines, self.prompt[-1:].isspace()
+        )
 
     def end(self, how: Exception | None) -> None:
         self.over = True
@@ -80,7 +82,11 @@ class Group:
         if len(rows) == len(self.texts):
             return self
         at = torch.tensor(rows, dtype=torch.int64)
-        return Group([self.texts[row] for row in rows], self.log_probs[at.to(self.log_probs.device)], take(self.state, at))
+        return Group(
+            [self.texts[row] for row in rows],
+            self.log_probs[at.to(self.log_probs.device)],
+            take(self.state, at),
+        )
 
 
 class Writer:
@@ -92,7 +98,9 @@ class Writer:
         self.open: set[Text] = set()  # that are waiting or being written
         self.groups: dict[int, list[Group]] = {}  # id of a model → its rows
         self.changed, self.stopping = threading.Condition(), False
-        self.cores = max(1, torch.get_num_threads() // 2)  # others answer meanwhile; steps are too short to be shared well
+        self.cores = max(
+            1, torch.get_num_threads() // 2
+        )  # others answer meanwhile; steps are too short to be shared well
         self.thread = threading.Thread(target=self.work, name="wenmai-writing", daemon=True)
 
     def start(self) -> None:
@@ -146,17 +154,23 @@ class Writer:
     def admit(self) -> None:
         """Reads the prompts of those that wait, as many as there is room for; of one length and run together."""
         new, tokens = [], 0
-        room = self.limits.writing - sum(len(group.texts) for groups in self.groups.values() for group in groups)
+        room = self.limits.writing - sum(
+            len(group.texts) for groups in self.groups.values() for group in groups
+        )
         while self.waiting and len(new) < room and (tokens < PREFILL or not new):
             text = self.waiting.popleft()
             if not text.given_up:
                 new.append(text)
                 tokens += len(text.begun)
         new.sort(key=lambda text: (id(text.trained.model), len(text.begun)))
-        for (model, _), alike in groupby(new, lambda text: (id(text.trained.model), len(text.begun))):
+        for (model, _), alike in groupby(
+            new, lambda text: (id(text.trained.model), len(text.begun))
+        ):
             texts = list(alike)
             try:
-                log_probs, state = texts[0].trained.language.begin(np.stack([text.begun for text in texts]))
+                log_probs, state = texts[0].trained.language.begin(
+                    np.stack([text.begun for text in texts])
+                )
             except Exception as error:
                 for text in texts:
                     text.end(error)
@@ -208,11 +222,17 @@ def next_tokens(group: Group) -> list[int | Exception]:
             by_choice.setdefault(text.choice, []).append(row)
             chosen[row] = uniform
         else:
-            chosen[row] = Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or "
-                                  "train with smoothing.")  # fmt: skip
+            chosen[row] = Mistake(
+                "after this text nothing has a probability in a model without smoothing; begin otherwise, or "
+                "train with smoothing."
+            )
     for choice, rows in by_choice.items():
         uniform = torch.cat([chosen[row] for row in rows]).to(log_probs.device)
-        own = log_probs if len(rows) == len(chosen) else log_probs[torch.tensor(rows, device=log_probs.device)]
+        own = (
+            log_probs
+            if len(rows) == len(chosen)
+            else log_probs[torch.tensor(rows, device=log_probs.device)]
+        )
         for row, number in zip(rows, choice.at(own, uniform).tolist()):
             chosen[row] = number
     return chosen
@@ -236,7 +256,13 @@ def merged(groups: list[Group]) -> list[Group]:
     for group in groups:
         if group.texts:
             kinds.setdefault(type(group.state), []).append(group)
-    return [alike[0] if len(alike) == 1 else
-            Group([text for group in alike for text in group.texts], torch.cat([group.log_probs for group in alike]),
-                  join([group.state for group in alike]))
-            for alike in kinds.values()]  # fmt: skip
+    return [
+        alike[0]
+        if len(alike) == 1
+        else Group(
+            [text for group in alike for text in group.texts],
+            torch.cat([group.log_probs for group in alike]),
+            join([group.state for group in alike]),
+        )
+        for alike in kinds.values()
+    ]

@@ -35,17 +35,29 @@ def read(estimator, values: Sequence, limits: Limits):
     task, names = estimator.task_, fields_of(estimator)
     for row, value in enumerate(values):
         if names not in UNPACKED and (size := characters(value)) > limits.characters:
-            raise too_large(Message("input {row} has {size:,} characters, and may have {most:,}; cut it into several.",
-                                    row=row + 1, size=size, most=limits.characters))  # fmt: skip
+            raise too_large(
+                Message(
+                    "input {row} has {size:,} characters, and may have {most:,}; cut it into several.",
+                    row=row + 1,
+                    size=size,
+                    most=limits.characters,
+                )
+            )
     rows = [as_columns(value, names, estimator, row) for row, value in enumerate(values)]
     chunk = Chunk({name: [row[name] for row in rows] for name in names}, range(1, len(rows) + 1))
-    if "tokens" in chunk.columns and all(isinstance(value, str) for value in chunk.columns["tokens"]):
+    if "tokens" in chunk.columns and all(
+        isinstance(value, str) for value in chunk.columns["tokens"]
+    ):
         chunk.columns["text"] = chunk.columns.pop("tokens")  # which the run cuts itself
     if "image" in chunk.columns:
         shape = getattr(estimator.inputs_, "source", estimator.inputs_).shape
-        chunk.columns["image"] = np.stack([image_in(value, shape, row) for row, value in enumerate(chunk.columns["image"])])
+        chunk.columns["image"] = np.stack(
+            [image_in(value, shape, row) for row, value in enumerate(chunk.columns["image"])]
+        )
     if "audio" in chunk.columns:
-        chunk.columns["audio"] = Clips([sound_in(value, row, limits) for row, value in enumerate(chunk.columns["audio"])])
+        chunk.columns["audio"] = Clips(
+            [sound_in(value, row, limits) for row, value in enumerate(chunk.columns["audio"])]
+        )
     return task.inputs_of(chunk, SOURCE)
 
 
@@ -63,7 +75,9 @@ def names_of(task, kind: str, inputs, columns: dict) -> list[str]:
     asked = [names for names in QUESTIONS if not columns and task.fits([*names, "answer"])]
     if asked:
         return asked[0]
-    if getattr(task, "pairs", False) or (kind == "tokens" and getattr(source, "pairs", False) is True):
+    if getattr(task, "pairs", False) or (
+        kind == "tokens" and getattr(source, "pairs", False) is True
+    ):
         return ["text_a", "text_b"]
     right = () if task.history else (task.target, f"{task.target}s", "answers", "start")
     names = [name for name in columns if name not in right]
@@ -86,14 +100,26 @@ def as_columns(value, names: list[str], estimator, row: int) -> dict:
         known = {own.get(str(key).lower(), str(key)): part for key, part in value.items()}
         missing = [name for name in names if name not in known]
         if missing:
-            raise Mistake("input {row} lacks {names}; expected are {expected}.", row=row + 1, names=Listed(missing),
-                          expected=Listed(names))  # fmt: skip
+            raise Mistake(
+                "input {row} lacks {names}; expected are {expected}.",
+                row=row + 1,
+                names=Listed(missing),
+                expected=Listed(names),
+            )
         return known
-    if isinstance(value, list | tuple) and len(value) == len(names) and (len(names) > 1 or estimator.inputs_.kind == "numbers"):
+    if (
+        isinstance(value, list | tuple)
+        and len(value) == len(names)
+        and (len(names) > 1 or estimator.inputs_.kind == "numbers")
+    ):
         return dict(zip(names, value))
     if len(names) == 1:
         return {names[0]: value}
-    raise Mistake("input {row}: expected an object with {names}, or a list of so many values.", row=row + 1, names=Listed(names))
+    raise Mistake(
+        "input {row}: expected an object with {names}, or a list of so many values.",
+        row=row + 1,
+        names=Listed(names),
+    )
 
 
 def image_in(value, shape: tuple[int, ...], row: int) -> np.ndarray:
@@ -115,8 +141,13 @@ def sound_in(value, row: int, limits: Limits) -> Clip:
         file.write_bytes(data)
         with sound_file(str(file), where) as sound:
             if sound.frames > limits.sound * sound.samplerate:
-                raise too_large(Message("{where}: a sound may be {most:g} seconds long; cut it into several.", where=where,
-                                        most=limits.sound))  # fmt: skip
+                raise too_large(
+                    Message(
+                        "{where}: a sound may be {most:g} seconds long; cut it into several.",
+                        where=where,
+                        most=limits.sound,
+                    )
+                )
         clip = Clip.of(file, where)
         return Clip.of((np.concatenate(list(clip.blocks())), clip.rate), where)
 
@@ -124,7 +155,9 @@ def sound_in(value, row: int, limits: Limits) -> Clip:
 def decoded(value) -> bytes | None:
     """Base64, with the head of a data: URL or without; None if it is not that."""
     try:
-        return base64.b64decode(value.partition(",")[2] if value.startswith("data:") else value, validate=True)
+        return base64.b64decode(
+            value.partition(",")[2] if value.startswith("data:") else value, validate=True
+        )
     except (AttributeError, ValueError, binascii.Error):
         return None
 

@@ -31,7 +31,9 @@ class Metrics:
         self.counts[name, tuple(sorted(labels.items()))] += by
 
     def observe(self, name: str, value: float, bounds: tuple = SECONDS, **labels: str) -> None:
-        own = self.histograms.setdefault((name, tuple(sorted(labels.items()))), [bounds, [0] * (len(bounds) + 1), 0.0])
+        own = self.histograms.setdefault(
+            (name, tuple(sorted(labels.items()))), [bounds, [0] * (len(bounds) + 1), 0.0]
+        )
         own[1][bisect_left(own[0], value)] += 1
         own[2] += value
 
@@ -45,8 +47,13 @@ class Metrics:
             so_far = 0
             for bound, count in zip((*bounds, "+Inf"), counts):
                 so_far += count
-                lines[name].append(f"{name}_bucket{written((*labels, ('le', str(bound))))} {so_far}")
-            lines[name] += [f"{name}_sum{written(labels)} {total:.6f}", f"{name}_count{written(labels)} {so_far}"]
+                lines[name].append(
+                    f"{name}_bucket{written((*labels, ('le', str(bound))))} {so_far}"
+                )
+            lines[name] += [
+                f"{name}_sum{written(labels)} {total:.6f}",
+                f"{name}_count{written(labels)} {so_far}",
+            ]
         output = []
         for name, own in lines.items():
             kind, words = HELP[name]
@@ -60,4 +67,10 @@ def written(labels: tuple) -> str:
 
 
 def escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n").encode("utf-8", "replace").decode()
+    return (
+        value.replace("\\", r"\\")
+        .replace('"', r"\"")
+        .replace("\n", r"\n")
+        .encode("utf-8", "replace")
+        .decode()
+    )

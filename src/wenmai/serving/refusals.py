@@ -42,7 +42,10 @@ class Bilingual(str):
 
 def both(message: str, names: Mapping[str, str] | None = None) -> dict[str, str]:
     """The sentence in both languages, without paths; `names`: what stands instead of some."""
-    texts = {lang: message.told_in(lang) if isinstance(message, Message | Bilingual) else message for lang in ("en", "zh")}
+    texts = {
+        lang: message.told_in(lang) if isinstance(message, Message | Bilingual) else message
+        for lang in ("en", "zh")
+    }
     for lang, text in texts.items():
         for path, name in (names or {}).items():
             text = text.replace(path, name)
@@ -64,9 +67,21 @@ def too_large(what: Message) -> Refused:
 
 
 def busy(retry: float) -> Refused:
-    return Refused(429, "busy", Message("the server has as much to do as it takes on; try again in a moment."), retry)
+    return Refused(
+        429,
+        "busy",
+        Message("the server has as much to do as it takes on; try again in a moment."),
+        retry,
+    )
 
 
 def too_late(seconds: float) -> Refused:
-    return Refused(503, "too_late", Message("no answer within {seconds:g} seconds; ask for less at once, or try again later.",
-                                            seconds=seconds), 5.0)  # fmt: skip
+    return Refused(
+        503,
+        "too_late",
+        Message(
+            "no answer within {seconds:g} seconds; ask for less at once, or try again later.",
+            seconds=seconds,
+        ),
+        5.0,
+    )

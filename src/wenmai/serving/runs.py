@@ -57,7 +57,9 @@ class Runs:
         self.folders = [place for place in places if not is_run(place)]
         self.held: dict[str, Held] = {}
         self.loading: dict[tuple, asyncio.Task] = {}
-        self.seen: dict[str, tuple[RunFolder, tuple | None]] = {}  # name → as it was found, and when its folders had changed
+        self.seen: dict[
+            str, tuple[RunFolder, tuple | None]
+        ] = {}  # name → as it was found, and when its folders had changed
         self.descriptions: dict[tuple, dict] = {}  # (name, stamp) → what a run says of itself
         self.broken: dict[tuple, Message] = {}  # (name, stamp) → why it could not be loaded
         self.thread = ThreadPoolExecutor(1, "wenmai-loading")
@@ -74,7 +76,11 @@ class Runs:
             for entry in inside:
                 if not entry.name.startswith(".") and entry.is_dir() and entry.name not in known:
                     path = folder / entry.name
-                    if is_run(path) or (path / "training").is_dir() or (path / "manifest.json").exists():
+                    if (
+                        is_run(path)
+                        or (path / "training").is_dir()
+                        or (path / "manifest.json").exists()
+                    ):
                         known[entry.name] = run_folder_at(entry.name, path, folder)
         for path in self.singles:
             name = path.resolve().name
@@ -88,10 +94,19 @@ class Runs:
         if run is None or seen != touched(run) or run.stamp != stamp_of(run.path):
             run = self.all().get(name)
             self.seen.pop(name, None)
-            if run is not None and (seen := touched(run)) is not None and time.time_ns() - max(seen) > SETTLED:
+            if (
+                run is not None
+                and (seen := touched(run)) is not None
+                and time.time_ns() - max(seen) > SETTLED
+            ):
                 self.seen[name] = (run, seen)
         if run is None:
-            raise not_there(Message("there is no run {name}; GET /v1/runs lists those that there are.", name=short(name)))
+            raise not_there(
+                Message(
+                    "there is no run {name}; GET /v1/runs lists those that there are.",
+                    name=short(name),
+                )
+            )
         return run
 
     def about(self, run: RunFolder) -> dict:
@@ -102,8 +117,11 @@ class Runs:
                 self.descriptions.clear()
             self.descriptions[key] = description_of(run)
         why = self.broken.get(key)
-        description = self.descriptions[key] if why is None else (
-            self.descriptions[key] | {"state": "damaged", "reason": both(why, run.names)})  # fmt: skip
+        description = (
+            self.descriptions[key]
+            if why is None
+            else (self.descriptions[key] | {"state": "damaged", "reason": both(why, run.names)})
+        )
         held = self.held.get(run.name)
         return description | {"loaded": held is not None and held.run.stamp == run.stamp}
 
@@ -126,7 +144,9 @@ class Runs:
             raise unusable(run, self.broken[key])
         if key not in self.loading:
             self.loading[key] = asyncio.create_task(self.load(run))
-            self.loading[key].add_done_callback(lambda task: (self.loading.pop(key, None), task.cancelled() or task.exception()))
+            self.loading[key].add_done_callback(
+                lambda task: (self.loading.pop(key, None), task.cancelled() or task.exception())
+            )
         return await asyncio.shield(self.loading[key])  # others wait for it too
 
     async def load(self, run: RunFolder) -> Held:
@@ -135,10 +155,16 @@ class Runs:
         try:
             if run.wrong is not None:
                 raise Mistake(run.wrong)
-            estimator = await asyncio.get_running_loop().run_in_executor(self.thread, load, run.path, self.device)
+            estimator = await asyncio.get_running_loop().run_in_executor(
+                self.thread, load, run.path, self.device
+            )
             set_aside()
         except (Mistake, OSError, MemoryError) as error:
-            why = error.message if isinstance(error, Mistake) else Message("{name} cannot be read.", name=run.name)
+            why = (
+                error.message
+                if isinstance(error, Mistake)
+                else Message("{name} cannot be read.", name=run.name)
+            )
             if not isinstance(error, MemoryError):
                 self.broken[run.name, run.stamp] = why
             raise unusable(run, why) from None
@@ -148,8 +174,17 @@ class Runs:
     def make_room(self, run: RunFolder, size: int) -> None:
         """Lets those go that were not used for the longest time, and are not in use."""
         if size > self.memory:
-            raise Refused(503, "no_room", Message("{name} takes {size:,} bytes of memory, and runs may take {most:,} together.",
-                                                  name=run.name, size=size, most=self.memory), 60.0)  # fmt: skip
+            raise Refused(
+                503,
+                "no_room",
+                Message(
+                    "{name} takes {size:,} bytes of memory, and runs may take {most:,} together.",
+                    name=run.name,
+                    size=size,
+                    most=self.memory,
+                ),
+                60.0,
+            )
         self.held.pop(run.name, None)  # of another version: who uses it has it still
         for name, held in sorted(self.held.items(), key=lambda item: item[1].used):
             if self.size + size <= self.memory:
@@ -157,7 +192,12 @@ class Runs:
             if not held.users:
                 del self.held[name]
         if self.size + size > self.memory:
-            raise Refused(503, "no_room", Message("all of the memory for runs is in use; try again in a moment."), 2.0)
+            raise Refused(
+                503,
+                "no_room",
+                Message("all of the memory for runs is in use; try again in a moment."),
+                2.0,
+            )
 
     @property
     def size(self) -> int:
@@ -182,7 +222,9 @@ def is_run(path: Path) -> bool:
 def run_folder_at(name: str, path: Path, folder: Path) -> RunFolder:
     wrong, inside = None, folder.resolve()
     if path.resolve().parent != inside:
-        wrong = Message("{name} is a link that leads out of its folder, and is not followed.", name=name)
+        wrong = Message(
+            "{name} is a link that leads out of its folder, and is not followed.", name=name
+        )
     elif any(file.is_symlink() for file in path.iterdir()):
         wrong = Message("{name} holds a link, which is not followed.", name=name)
     return RunFolder(name, path, stamp_of(path), wrong)
@@ -210,7 +252,11 @@ def touched(run: RunFolder) -> tuple[int, int] | None:
 
 def weight(path: Path) -> int:
     """Bytes that a run will take, about: those of its files, and some more for what answers."""
-    return (2 << 20) + sum(file.stat().st_size for file in path.iterdir() if file.is_file() and not file.name.startswith("kept-"))
+    return (2 << 20) + sum(
+        file.stat().st_size
+        for file in path.iterdir()
+        if file.is_file() and not file.name.startswith("kept-")
+    )
 
 
 def load(path: Path, device: str):
@@ -241,12 +287,34 @@ def description_of(run: RunFolder) -> dict:
     from wenmai.serving.inputs import names_of
     from wenmai.training import run_folder
 
-    description = {"name": run.name, "state": "ready", "reason": None, "task": None, "rung": None, "reads": None, "fields": [],
-                   "columns": {}, "labels": None, "metric": None, "higher_is_better": None, "scores": {}, "seconds": None,
-                   "bytes": 0, "when": None, "data": None, "fingerprint": None, "progress": [], "verbs": []}  # fmt: skip
+    description = {
+        "name": run.name,
+        "state": "ready",
+        "reason": None,
+        "task": None,
+        "rung": None,
+        "reads": None,
+        "fields": [],
+        "columns": {},
+        "labels": None,
+        "metric": None,
+        "higher_is_better": None,
+        "scores": {},
+        "seconds": None,
+        "bytes": 0,
+        "when": None,
+        "data": None,
+        "fingerprint": None,
+        "progress": [],
+        "verbs": [],
+    }
     try:
-        description["when"] = datetime.fromtimestamp(run.path.stat().st_mtime).isoformat(timespec="seconds")
-        description["bytes"] = sum(file.stat().st_size for file in run.path.iterdir() if file.is_file())
+        description["when"] = datetime.fromtimestamp(run.path.stat().st_mtime).isoformat(
+            timespec="seconds"
+        )
+        description["bytes"] = sum(
+            file.stat().st_size for file in run.path.iterdir() if file.is_file()
+        )
         if run.wrong is not None:
             raise Mistake(run.wrong)
         if not is_run(run.path) and run_folder.unfinished(run.path):
@@ -255,7 +323,9 @@ def description_of(run: RunFolder) -> dict:
         saved = run_folder.read(run.path)
         with run_folder.understood(run.path / "run.json"):
             about = saved.about
-            task = TASKS[take.one_of(take.value(about, "task"), "name", tuple(TASKS))].from_json(about["task"])
+            task = TASKS[take.one_of(take.value(about, "task"), "name", tuple(TASKS))].from_json(
+                about["task"]
+            )
             columns, rung = take.columns(about), take.text(about, "rung")
         with run_folder.understood(run.path / "inputs.json"):
             inputs = kinds_of_input.from_json(saved.inputs)
@@ -266,26 +336,43 @@ def description_of(run: RunFolder) -> dict:
     labels = getattr(task, "classes", None)
     data = about.get("data")
     return description | {
-        "task": task.name, "rung": rung, "reads": inputs.kind, "fields": fields, "columns": columns,
+        "task": task.name,
+        "rung": rung,
+        "reads": inputs.kind,
+        "fields": fields,
+        "columns": columns,
         "labels": None if labels is None else [str(label) for label in labels][:1000],
-        "metric": task.metric, "higher_is_better": task.higher_is_better, "scores": plain_scores(about.get("scores")),
+        "metric": task.metric,
+        "higher_is_better": task.higher_is_better,
+        "scores": plain_scores(about.get("scores")),
         "seconds": about.get("seconds") if isinstance(about.get("seconds"), int | float) else None,
-        "data": Path(str(data)).name if data else None, "fingerprint": about.get("fingerprint"),
-        "progress": [step.to_json() for step in saved.progress], "verbs": verbs_of(task),
-    }  # fmt: skip
+        "data": Path(str(data)).name if data else None,
+        "fingerprint": about.get("fingerprint"),
+        "progress": [step.to_json() for step in saved.progress],
+        "verbs": verbs_of(task),
+    }
 
 
 def verbs_of(task) -> list[str]:
     from wenmai.estimators import ESTIMATORS
 
-    return ["predict", "inspect", *(["generate"] if hasattr(ESTIMATORS[task.name], "complete") else [])]
+    return [
+        "predict",
+        "inspect",
+        *(["generate"] if hasattr(ESTIMATORS[task.name], "complete") else []),
+    ]
 
 
 def plain_scores(scores) -> dict:
     if not isinstance(scores, dict):
         return {}
-    return {str(part): {str(name): value for name, value in own.items() if isinstance(value, int | float)}
-            for part, own in scores.items() if isinstance(own, dict)}  # fmt: skip
+    return {
+        str(part): {
+            str(name): value for name, value in own.items() if isinstance(value, int | float)
+        }
+        for part, own in scores.items()
+        if isinstance(own, dict)
+    }
 
 
 def short(name: str) -> str:

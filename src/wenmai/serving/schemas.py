@@ -4,11 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Name = Annotated[str, Field(min_length=1, max_length=200, description="A run, as GET /v1/runs names it.")]
+Name = Annotated[
+    str, Field(min_length=1, max_length=200, description="A run, as GET /v1/runs names it.")
+]
 Input = Annotated[
     str | list[Any] | dict[str, Any] | float,
-    Field(description="A text; a list of two texts, of numbers, or of frames; or an object with columns by their names, images "
-                      "as PNG or JPG in base64 under `image`, sounds as WAV or FLAC in base64 under `audio`.")]  # fmt: skip
+    Field(
+        description="A text; a list of two texts, of numbers, or of frames; or an object with columns by their names, images "
+        "as PNG or JPG in base64 under `image`, sounds as WAV or FLAC in base64 under `audio`."
+    ),
+]
 
 
 class Asked(BaseModel):
@@ -23,7 +28,9 @@ class Words(BaseModel):
 
 
 class ErrorBody(Words):
-    code: str = Field(description="For programs: mistake, not_found, busy, too_late, too_large, token, …")
+    code: str = Field(
+        description="For programs: mistake, not_found, busy, too_late, too_large, token, …"
+    )
 
 
 class Error(BaseModel):
@@ -79,13 +86,17 @@ class Compared(BaseModel):
     run: str | None = Field(description="Its run, where it was kept: the last part of its path.")
     failed: str | None
     scores: dict[str, dict[str, float | None]]
-    interval: list[float | None] | None = Field(description="Between which the score lies (95%), on the test rows.")
+    interval: list[float | None] | None = Field(
+        description="Between which the score lies (95%), on the test rows."
+    )
     seconds: float | None
     parameters: int | None
     bytes: int | None
     latency: float | None = Field(description="Milliseconds for one input, the median.")
     curve: list[dict[str, Any]]
-    mistakes: list[dict[str, Any]] = Field(description="The worst: input, expected, answer, probability.")
+    mistakes: list[dict[str, Any]] = Field(
+        description="The worst: input, expected, answer, probability."
+    )
 
 
 class ComparisonInFull(Comparison):
@@ -99,9 +110,13 @@ class ComparisonInFull(Comparison):
 class Predict(Asked):
     run: Name
     inputs: list[Input] = Field(min_length=1, max_length=1024)
-    top: int = Field(0, ge=0, le=1000, description="With so many of the most probable labels for each.")
+    top: int = Field(
+        0, ge=0, le=1000, description="With so many of the most probable labels for each."
+    )
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"run": "reviews-gru", "inputs": ["a truly good film"]}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"run": "reviews-gru", "inputs": ["a truly good film"]}]}
+    )
 
 
 class Predicted(BaseModel):
@@ -122,16 +137,25 @@ class Generate(Asked):
     top_k: int = Field(0, ge=0, le=1_000_000)
     top_p: float = Field(1.0, gt=0, le=1)
     seed: int = Field(0, ge=0, le=2**63 - 1)
-    stream: bool = Field(True, description="As server-sent events, a piece each; else one JSON object at the end.")
-    choices: int = Field(0, ge=0, le=100, description="With so many of the most probable next tokens after the prompt; nothing "
-                                                      "is written then.")  # fmt: skip
+    stream: bool = Field(
+        True, description="As server-sent events, a piece each; else one JSON object at the end."
+    )
+    choices: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="With so many of the most probable next tokens after the prompt; nothing "
+        "is written then.",
+    )
 
 
 class Generated(BaseModel):
     run: str
     prompt: str
     text: str = Field(description="What follows the prompt.")
-    next: list[dict[str, Any]] = Field(description="The most probable next tokens, where they were asked for.")
+    next: list[dict[str, Any]] = Field(
+        description="The most probable next tokens, where they were asked for."
+    )
     notes: list[Words]
     seconds: float
 
@@ -140,11 +164,14 @@ class Inspect(Asked):
     run: Name
     input: Input
     show: list[Annotated[str, Field(max_length=40)]] = Field(default_factory=list, max_length=20)
-    off: list[Annotated[str, Field(max_length=200)]] = Field(default_factory=list, max_length=50,
-                                                             description="Parts to switch off.")  # fmt: skip
+    off: list[Annotated[str, Field(max_length=200)]] = Field(
+        default_factory=list, max_length=50, description="Parts to switch off."
+    )
     beside: list[Name] = Field(default_factory=list, max_length=4)
     target: str | None = Field(None, max_length=4000)
-    packed: bool = Field(False, description="As the page's renderer takes it, with its numbers packed.")
+    packed: bool = Field(
+        False, description="As the page's renderer takes it, with its numbers packed."
+    )
 
 
 class Inspected(BaseModel):
@@ -152,17 +179,25 @@ class Inspected(BaseModel):
     task: str
     rung: str
     inspection: dict[str, Any]
-    words: dict[str, Any] | None = Field(None, description="Those of the renderer, where it is packed.")
+    words: dict[str, Any] | None = Field(
+        None, description="Those of the renderer, where it is packed."
+    )
     seconds: float
 
 
 class Data(Asked):
-    builtin: str | None = Field(None, max_length=100, description="A built-in set, instead of data.")
-    name: str | None = Field(None, max_length=200, description="The file's name, whose ending says its format.")
+    builtin: str | None = Field(
+        None, max_length=100, description="A built-in set, instead of data."
+    )
+    name: str | None = Field(
+        None, max_length=200, description="The file's name, whose ending says its format."
+    )
     text: str | None = None
     base64: str | None = None
     task: str | None = Field(None, max_length=40)
-    columns: dict[str, Annotated[str, Field(max_length=200)]] = Field(default_factory=dict, max_length=50)
+    columns: dict[str, Annotated[str, Field(max_length=200)]] = Field(
+        default_factory=dict, max_length=50
+    )
 
 
 class Preview(BaseModel):

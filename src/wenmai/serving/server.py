@@ -43,7 +43,9 @@ def protocol() -> type:
 
 
 class Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None], started: Callable[[int], None]):
+    def __init__(
+        self, config: uvicorn.Config, stopping: Callable[[], None], started: Callable[[int], None]
+    ):
         super().__init__(config)
         self.on_stop, self.on_start = stopping, started
 
@@ -68,8 +70,23 @@ class Server(uvicorn.Server):
         self.handle_exit(number, frame)
 
 
-def run(application, host: str, port: int, stopping: Callable[[], None], started: Callable[[int], None]) -> None:
-    config = uvicorn.Config(application, host=host, port=port, http=protocol(), loop="asyncio", ws="none", log_level="warning",
-                            access_log=False, server_header=False, timeout_keep_alive=30, timeout_graceful_shutdown=GRACE,
-                            limit_concurrency=2048, backlog=1024, proxy_headers=False)  # fmt: skip
+def run(
+    application, host: str, port: int, stopping: Callable[[], None], started: Callable[[int], None]
+) -> None:
+    config = uvicorn.Config(
+        application,
+        host=host,
+        port=port,
+        http=protocol(),
+        loop="asyncio",
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE,
+        limit_concurrency=2048,
+        backlog=1024,
+        proxy_headers=False,
+    )
     asyncio.run(Server(config, stopping, started).serve())

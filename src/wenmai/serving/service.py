@@ -22,11 +22,20 @@ LATER = 2.0  # seconds
 
 
 class Service:
-    def __init__(self, places: Sequence[Path], limits: Limits | None = None, device: str = "auto", training: bool = True,
-                 precision: str = "float32", reports: Path | None = None):  # fmt: skip
+    def __init__(
+        self,
+        places: Sequence[Path],
+        limits: Limits | None = None,
+        device: str = "auto",
+        training: bool = True,
+        precision: str = "float32",
+        reports: Path | None = None,
+    ):
         self.limits, self.metrics, self.precision = limits or Limits(), Metrics(), precision
         self.runs = Runs(places, self.limits.memory, device)
-        self.trainings = Trainings(self.runs.folders[0] if training and self.runs.folders else None, self.limits)
+        self.trainings = Trainings(
+            self.runs.folders[0] if training and self.runs.folders else None, self.limits
+        )
         self.batches = self.writer = None  # until they are needed, and torch is there
         self.comparisons = Comparisons(reports)
         self.slow, self.looking = ThreadPoolExecutor(2, "wenmai-slow"), 0
@@ -34,9 +43,10 @@ class Service:
         self.metrics.gauges |= {
             "wenmai_waiting": lambda: len(self.batches.waiting) if self.batches else 0,
             "wenmai_writing": lambda: self.writer.writing if self.writer else 0,
-            "wenmai_runs_loaded": lambda: len(self.runs.held), "wenmai_runs_bytes": lambda: self.runs.size,
+            "wenmai_runs_loaded": lambda: len(self.runs.held),
+            "wenmai_runs_bytes": lambda: self.runs.size,
             "wenmai_trainings": lambda: self.trainings.under_way,
-        }  # fmt: skip
+        }
 
     async def start(self) -> None:
         self.trainings.start()
@@ -49,7 +59,9 @@ class Service:
         from wenmai.serving.batching import Batches
         from wenmai.training.distributed import device_named
 
-        self.batches = Batches(self.limits, self.metrics, device_named(self.runs.device), self.precision)
+        self.batches = Batches(
+            self.limits, self.metrics, device_named(self.runs.device), self.precision
+        )
         self.batches.start()
         self.ready = True
         for path in self.runs.singles:
@@ -90,7 +102,9 @@ class Service:
             raise busy(5.0)
         self.looking += 1
         cores = self.batches.cores if self.batches else 0
-        future = asyncio.get_running_loop().run_in_executor(self.slow, on_cores, cores, work, *arguments)
+        future = asyncio.get_running_loop().run_in_executor(
+            self.slow, on_cores, cores, work, *arguments
+        )
         future.add_done_callback(lambda _: setattr(self, "looking", self.looking - 1))
         return await future
 
@@ -99,7 +113,9 @@ class Service:
         seconds = seconds or self.limits.seconds
         task, gone = asyncio.ensure_future(work), asyncio.create_task(disconnected(request))
         try:
-            done, _ = await asyncio.wait((task, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                (task, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
             if task in done:
                 return task.result()
             if gone in done:

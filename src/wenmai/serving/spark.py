@@ -39,19 +39,31 @@ TASKS = 4  # for every core in a wave, so that one that takes long is not waited
 KINDS = {"message": Message, "list": Listed}
 
 
-def answered(run: Path, device: str, chunks: Iterable[Chunk], asked: Callable[[Chunk], Chunk], source: str,
-             how: dict) -> Iterator[tuple[Chunk, Answers]]:  # fmt: skip
+def answered(
+    run: Path,
+    device: str,
+    chunks: Iterable[Chunk],
+    asked: Callable[[Chunk], Chunk],
+    source: str,
+    how: dict,
+) -> Iterator[tuple[Chunk, Answers]]:
     """Every chunk, or part of one, with its answers, in order; `asked` makes of a chunk what the task reads."""
     for name in ("pandas", "pyarrow"):
         needed(name)
-    with session() as spark, tempfile.TemporaryDirectory(prefix="wenmai-") as folder, ThreadPoolExecutor(1) as thread:
+    with (
+        session() as spark,
+        tempfile.TemporaryDirectory(prefix="wenmai-") as folder,
+        ThreadPoolExecutor(1) as thread,
+    ):
         archive = packed_run(run, Path(folder))
         spark.sparkContext.addArchive(str(archive))
         answer = udf(partial(loaded, archive.name, source, how, device))
         under_way: list[tuple[list[tuple[Chunk, str]], Future]] = []
         try:
             for wave in waves(parts(chunks, asked), spark.sparkContext.defaultParallelism):
-                under_way.append((wave, thread.submit(ask, spark, answer, [text for _, text in wave])))
+                under_way.append(
+                    (wave, thread.submit(ask, spark, answer, [text for _, text in wave]))
+                )
                 if len(under_way) > 1:  # the next is read while one is answered
                     yield from delivered(*under_way.pop(0))
             for wave, answers in under_way:
@@ -72,7 +84,10 @@ def udf(load: Callable):
 def ask(spark: SparkSession, answer, texts: list[str]) -> list[str]:
     numbered = spark.sparkContext.parallelize(list(enumerate(texts)), len(texts))
     rows = spark.createDataFrame(numbered, "number int, chunk string")
-    return [row.answers for row in sorted(rows.select("number", answer("chunk").alias("answers")).collect())]
+    return [
+        row.answers
+        for row in sorted(rows.select("number", answer("chunk").alias("answers")).collect())
+    ]
 
 
 def delivered(wave: list[tuple[Chunk, str]], answers: Future) -> Iterator[tuple[Chunk, Answers]]:
@@ -101,7 +116,10 @@ def parts(chunks: Iterable[Chunk], asked: Callable[[Chunk], Chunk]) -> Iterator[
 
 
 def rows_of(chunk: Chunk, rows: slice) -> Chunk:
-    columns, beside = ({name: values[rows] for name, values in own.items()} for own in (chunk.columns, chunk.beside))
+    columns, beside = (
+        {name: values[rows] for name, values in own.items()}
+        for own in (chunk.columns, chunk.beside)
+    )
     return replace(chunk, columns=columns, lines=chunk.lines[rows], beside=beside)
 
 
@@ -129,12 +147,19 @@ def packed_run(run: Path, folder: Path) -> Path:
 
 def packed(chunk: Chunk) -> str:
     columns = {name: packed_values(values) for name, values in chunk.columns.items()}
-    return json.dumps({"columns": columns, "lines": np.asarray(chunk.lines).tolist(), "asked": chunk.asked}, default=str)
+    return json.dumps(
+        {"columns": columns, "lines": np.asarray(chunk.lines).tolist(), "asked": chunk.asked},
+        default=str,
+    )
 
 
 def packed_values(values) -> list | dict:
     if isinstance(values, np.ndarray) and values.dtype != object:
-        return {"type": values.dtype.str, "shape": values.shape, "base64": base64.b64encode(values.tobytes()).decode()}
+        return {
+            "type": values.dtype.str,
+            "shape": values.shape,
+            "base64": base64.b64encode(values.tobytes()).decode(),
+        }
     return list(values)
 
 
@@ -144,16 +169,28 @@ def packed_message(message) -> dict | str | float | None:
     own = dict(vars(message))
     values = {name: packed_message(value) for name, value in own.pop("values").items()}
     kind = "list" if isinstance(message, Listed) else "message"
-    return {"kind": kind, "values": values} | {name: [packed_message(part) for part in value] if isinstance(value, tuple) else
-                                               packed_message(value) for name, value in own.items()}  # fmt: skip
+    return {"kind": kind, "values": values} | {
+        name: [packed_message(part) for part in value]
+        if isinstance(value, tuple)
+        else packed_message(value)
+        for name, value in own.items()
+    }
 
 
 def unpacked_message(data):
     if not isinstance(data, dict):
         return data
-    own = {name: tuple(map(unpacked_message, value)) if isinstance(value, list) else unpacked_message(value)
-           for name, value in data.items() if name not in ("kind", "values")}  # fmt: skip
-    return made(KINDS[data["kind"]], {"values": {name: unpacked_message(value) for name, value in data["values"].items()}} | own)
+    own = {
+        name: tuple(map(unpacked_message, value))
+        if isinstance(value, list)
+        else unpacked_message(value)
+        for name, value in data.items()
+        if name not in ("kind", "values")
+    }
+    return made(
+        KINDS[data["kind"]],
+        {"values": {name: unpacked_message(value) for name, value in data["values"].items()}} | own,
+    )
 
 
 # In a worker
@@ -168,7 +205,9 @@ def loaded(archive: str, source: str, how: dict, device: str) -> Callable[[np.nd
     estimator = load(Path(SparkFiles.get(archive)), device)
 
     def answer(chunks: np.ndarray) -> np.ndarray:
-        return np.array([answers_to(estimator, text, source, how) for text in chunks.ravel()], object)
+        return np.array(
+            [answers_to(estimator, text, source, how) for text in chunks.ravel()], object
+        )
 
     return answer
 
@@ -177,7 +216,9 @@ def answers_to(estimator, text: str, source: str, how: dict) -> str:
     request = json.loads(text)
     columns = {name: unpacked_values(values) for name, values in request["columns"].items()}
     try:
-        answers = answers_of(estimator, Chunk(columns, request["lines"], asked=request["asked"]), source, how)
+        answers = answers_of(
+            estimator, Chunk(columns, request["lines"], asked=request["asked"]), source, how
+        )
     except Mistake as mistake:
         return json.dumps({"mistake": packed_message(mistake.message)})
     notes = [packed_message(note) for note in answers.notes]
@@ -187,4 +228,6 @@ def answers_to(estimator, text: str, source: str, how: dict) -> str:
 def unpacked_values(values: list | dict) -> list | np.ndarray:
     if isinstance(values, list):
         return values
-    return np.frombuffer(base64.b64decode(values["base64"]), values["type"]).reshape(values["shape"])
+    return np.frombuffer(base64.b64decode(values["base64"]), values["type"]).reshape(
+        values["shape"]
+    )

@@ -21,22 +21,44 @@ async def generate(service, asked, request: Request):
     began, loop, limits = time.perf_counter(), asyncio.get_running_loop(), service.limits
     stack = AsyncExitStack()
     async with stack:
-        held = await service.in_time(request, stack.enter_async_context(service.runs.use(asked.run)))
+        held = await service.in_time(
+            request, stack.enter_async_context(service.runs.use(asked.run))
+        )
         estimator, names = held.estimator, held.run.names
         if not hasattr(estimator, "complete"):
-            raise Mistake("{run} does {task}, and goes on with no text; a run is wanted that does generate.", run=asked.run,
-                          task=estimator.task_.name)  # fmt: skip
+            raise Mistake(
+                "{run} does {task}, and goes on with no text; a run is wanted that does generate.",
+                run=asked.run,
+                task=estimator.task_.name,
+            )
         if asked.choices:
-            candidates = await service.in_time(request, service.slowly(most_probable, estimator, asked.prompt, asked.choices))
-            return Answer({"run": asked.run, "prompt": asked.prompt, "text": "", "notes": [], "next": candidates,
-                           "seconds": round(time.perf_counter() - began, 6)})  # fmt: skip
+            candidates = await service.in_time(
+                request, service.slowly(most_probable, estimator, asked.prompt, asked.choices)
+            )
+            return Answer(
+                {
+                    "run": asked.run,
+                    "prompt": asked.prompt,
+                    "text": "",
+                    "notes": [],
+                    "next": candidates,
+                    "seconds": round(time.perf_counter() - began, 6),
+                }
+            )
         if service.stopping:
             raise busy(5.0)
         pieces: asyncio.Queue[str | Exception | None] = asyncio.Queue()
-        text = Text(asked.run, estimator.trained(), asked.prompt, asked.tokens, asked.lines,
-                    Choice(asked.temperature, asked.top_k, asked.top_p), asked.seed,
-                    lambda piece: loop.call_soon_threadsafe(pieces.put_nowait, piece),
-                    time.monotonic() + limits.seconds)  # fmt: skip
+        text = Text(
+            asked.run,
+            estimator.trained(),
+            asked.prompt,
+            asked.tokens,
+            asked.lines,
+            Choice(asked.temperature, asked.top_k, asked.top_p),
+            asked.seed,
+            lambda piece: loop.call_soon_threadsafe(pieces.put_nowait, piece),
+            time.monotonic() + limits.seconds,
+        )
         notes = [both(note, names) for note in prompt_notes(text.trained, text.begun)]
         service.writing().write(text)
         keep = stack.pop_all()  # the run is in use until the text is written
@@ -52,6 +74,7 @@ async def generate(service, asked, request: Request):
             await keep.aclose()
 
     if not asked.stream:
+
         async def whole() -> str:
             return "".join([piece async for piece in text_pieces()])
 
@@ -59,15 +82,30 @@ async def generate(service, asked, request: Request):
             written = await service.in_time(request, whole(), limits.seconds + 1)
         finally:
             text.given_up = True
-        return Answer({"run": asked.run, "prompt": asked.prompt, "text": written, "next": [], "notes": notes,
-                       "seconds": round(time.perf_counter() - began, 6)})  # fmt: skip
+        return Answer(
+            {
+                "run": asked.run,
+                "prompt": asked.prompt,
+                "text": written,
+                "next": [],
+                "notes": notes,
+                "seconds": round(time.perf_counter() - began, 6),
+            }
+        )
 
     async def events() -> AsyncIterator[str]:
         stream = text_pieces()
         try:
             async for piece in stream:
                 yield event({"text": piece})
-            yield event({"tokens": text.written, "notes": notes, "seconds": round(time.perf_counter() - began, 6)}, "end")
+            yield event(
+                {
+                    "tokens": text.written,
+                    "notes": notes,
+                    "seconds": round(time.perf_counter() - began, 6),
+                },
+                "end",
+            )
         except Refused as refused:
             yield event(refused.body(), "error")
         finally:
@@ -77,7 +115,10 @@ async def generate(service, asked, request: Request):
 
 
 def most_probable(estimator, prompt: str, count: int) -> list[dict]:
-    return [{"text": text, "probability": probability} for text, probability in estimator.complete(prompt, count)]
+    return [
+        {"text": text, "probability": probability}
+        for text, probability in estimator.complete(prompt, count)
+    ]
 
 
 def refusal(error: Exception, seconds: float) -> Exception:

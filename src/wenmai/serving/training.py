@@ -25,7 +25,14 @@ from wenmai.serving.refusals import Bilingual, Refused, both, busy, not_there
 EVENTS = 5_000  # of a training that are kept
 PATIENCE = 20.0  # seconds that a process has to stop in
 ENDED = ("finished", "failed", "cancelled")
-NOT_HERE = ("embedding", "engine", "memory", "device", "parallel", "threads")  # options that name files, or are the server's own
+NOT_HERE = (
+    "embedding",
+    "engine",
+    "memory",
+    "device",
+    "parallel",
+    "threads",
+)  # options that name files, or are the server's own
 
 
 @dataclass(eq=False)
@@ -47,8 +54,17 @@ class Training:
 
     def about(self) -> dict:
         last = next((event for event in reversed(self.events) if "progress" in event), None)
-        return {"id": self.id, "run": self.run, "rung": self.rung, "data": self.data, "state": self.state, "scores": self.scores,
-                "reason": self.reason, "began": self.began, "progress": last}  # fmt: skip
+        return {
+            "id": self.id,
+            "run": self.run,
+            "rung": self.rung,
+            "data": self.data,
+            "state": self.state,
+            "scores": self.scores,
+            "reason": self.reason,
+            "began": self.began,
+            "progress": last,
+        }
 
     def tell(self, event: dict | None = None) -> None:
         if event is not None and len(self.events) < EVENTS:
@@ -80,17 +96,31 @@ class Trainings:
         from wenmai.serving import uploads
 
         if self.folder is None:
-            raise Refused(409, "no_training", Message("this server trains nothing: it was started with run folders alone, or "
-                                                      "with --no-training."))  # fmt: skip
+            raise Refused(
+                409,
+                "no_training",
+                Message(
+                    "this server trains nothing: it was started with run folders alone, or "
+                    "with --no-training."
+                ),
+            )
         if self.under_way >= self.limits.trainings or self.stopping:
             raise busy(60.0)
         for name in asked.options:
             if name in NOT_HERE or not name.isidentifier():
-                raise Mistake("the option {name} is not to be had over the network; say it to wenmai train.", name=name[:40])
+                raise Mistake(
+                    "the option {name} is not to be had over the network; say it to wenmai train.",
+                    name=name[:40],
+                )
         holder = tempfile.TemporaryDirectory(prefix="wenmai-training-")
         try:
-            with uploads.source_of(asked.builtin, asked.name, asked.text, asked.base64, Path(holder.name)) as source:
-                rung_named(asked.rung, uploads.preview(source, asked.task, asked.columns or None, asked.rung)["task"])
+            with uploads.source_of(
+                asked.builtin, asked.name, asked.text, asked.base64, Path(holder.name)
+            ) as source:
+                rung_named(
+                    asked.rung,
+                    uploads.preview(source, asked.task, asked.columns or None, asked.rung)["task"],
+                )
                 return holder, source
         except BaseException:
             holder.cleanup()
@@ -99,11 +129,28 @@ class Trainings:
     def begin(self, asked, holder: tempfile.TemporaryDirectory, source: str) -> Training:
         """Puts it in line."""
         data = source if asked.builtin else Path(source).name
-        run = self.free_name(f"{data.partition('.')[0].replace(':', '-').replace(' ', '-')}-{asked.rung}")
-        arguments = ["train", asked.rung, source, "--out", str(self.folder / run), "--minutes", f"{asked.minutes:g}", "--events",
-                     "--json", "--seed", str(asked.seed)]  # fmt: skip
+        run = self.free_name(
+            f"{data.partition('.')[0].replace(':', '-').replace(' ', '-')}-{asked.rung}"
+        )
+        arguments = [
+            "train",
+            asked.rung,
+            source,
+            "--out",
+            str(self.folder / run),
+            "--minutes",
+            f"{asked.minutes:g}",
+            "--events",
+            "--json",
+            "--seed",
+            str(asked.seed),
+        ]
         arguments += ["--task", asked.task] if asked.task else []
-        arguments += ["--columns", ",".join(f"{word}={name}" for word, name in asked.columns.items())] if asked.columns else []
+        arguments += (
+            ["--columns", ",".join(f"{word}={name}" for word, name in asked.columns.items())]
+            if asked.columns
+            else []
+        )
         for name, value in asked.options.items():
             arguments += ["--set", f"{name}={value}"]
         training = Training(f"{len(self.known) + 1}", run, asked.rung, data, arguments, holder)
@@ -114,11 +161,20 @@ class Trainings:
     def free_name(self, name: str) -> str:
         taken = {path.name for path in self.folder.iterdir()} if self.folder.is_dir() else set()
         taken |= {training.run for training in self.known.values()}
-        return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 10_000))) if one not in taken)
+        return next(
+            one
+            for one in (name, *(f"{name}-{number}" for number in range(2, 10_000)))
+            if one not in taken
+        )
 
     def find(self, id: str) -> Training:
         if id not in self.known:
-            raise not_there(Message("there is no training {id}; GET /v1/train lists those of this server.", id=id[:40]))
+            raise not_there(
+                Message(
+                    "there is no training {id}; GET /v1/train lists those of this server.",
+                    id=id[:40],
+                )
+            )
         return self.known[id]
 
     def cancel(self, training: Training) -> None:
@@ -152,18 +208,39 @@ class Trainings:
                 try:
                     await self.train(training)
                 except Exception as error:  # it could not be started
-                    self.end(training, "failed", Message("the training could not be started ({why}).", why=type(error).__name__))
+                    self.end(
+                        training,
+                        "failed",
+                        Message(
+                            "the training could not be started ({why}).", why=type(error).__name__
+                        ),
+                    )
 
     async def train(self, training: Training) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        source = str(Path(__file__).parents[2])  # the program that is running here, whatever is installed
+        source = str(
+            Path(__file__).parents[2]
+        )  # the program that is running here, whatever is installed
         path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
         environment = {name: value for name, value in os.environ.items() if name != "WENMAI_TOKEN"}
-        environment |= {"LC_ALL": "C.UTF-8", "PYTHONPATH": path, "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 2) - 1))}
+        environment |= {
+            "LC_ALL": "C.UTF-8",
+            "PYTHONPATH": path,
+            "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 2) - 1)),
+        }
         training.process = process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "wenmai", *training.arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, env=environment, cwd=training.folder.name,
-            start_new_session=True, limit=1 << 24)  # fmt: skip
+            sys.executable,
+            "-m",
+            "wenmai",
+            *training.arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+            cwd=training.folder.name,
+            start_new_session=True,
+            limit=1 << 24,
+        )
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, process.pid, 5)  # who asks is answered first
         training.state = "running"
@@ -178,7 +255,9 @@ class Trainings:
                 if isinstance(event, dict) and "stage" in event:
                     training.tell(event)
                 elif isinstance(event, dict) and "mistake" in event:
-                    why = Bilingual({lang: str(event["mistake"][lang])[:500] for lang in ("en", "zh")})
+                    why = Bilingual(
+                        {lang: str(event["mistake"][lang])[:500] for lang in ("en", "zh")}
+                    )
                 elif isinstance(event, dict):
                     result = event
         status, words = await process.wait(), (await stderr).decode("utf-8", "replace")
@@ -188,15 +267,27 @@ class Trainings:
         elif training.asked_to_stop:
             self.end(training, "cancelled")
         elif status < 0:
-            self.end(training, "failed", Message("its process was ended by signal {number}.", number=-status))
+            self.end(
+                training,
+                "failed",
+                Message("its process was ended by signal {number}.", number=-status),
+            )
         else:
-            self.end(training, "failed", why or Message("its process ended with status {status}.", status=status))
+            self.end(
+                training,
+                "failed",
+                why or Message("its process ended with status {status}.", status=status),
+            )
             if not why:
                 print(words[-4000:], file=sys.stderr)
 
     def end(self, training: Training, state: str, why: Message | None = None) -> None:
         training.state = state
-        training.reason = None if why is None else both(why, {training.folder.name: ".", str(self.folder): "runs"})
+        training.reason = (
+            None
+            if why is None
+            else both(why, {training.folder.name: ".", str(self.folder): "runs"})
+        )
         training.folder.cleanup()
         training.tell()
 

@@ -20,8 +20,24 @@ from wenmai.page.strict_json import finite
 from wenmai.serving.refusals import both
 
 NAME = re.compile(r"[\w][\w. -]{0,80}")
-ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".conll", ".conllu", ".parquet", ".xlsx", ".gz", ".xz", ".zst",
-           ".idx", ".bio", ".iob")  # fmt: skip
+ENDINGS = (
+    ".csv",
+    ".tsv",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".txt",
+    ".conll",
+    ".conllu",
+    ".parquet",
+    ".xlsx",
+    ".gz",
+    ".xz",
+    ".zst",
+    ".idx",
+    ".bio",
+    ".iob",
+)
 ROWS = 8  # that a preview shows
 
 
@@ -29,11 +45,19 @@ def file_of(name: str, text: str | None, encoded: str | None, folder: Path) -> P
     """The data as a file in the folder, whose name was checked."""
     bare = Path(name.replace("\\", "/")).name
     if not NAME.fullmatch(bare) or not bare.lower().endswith(ENDINGS):
-        raise Mistake("{name}: expected the name of a file that ends in {endings}.", name=name[:80], endings=" ".join(ENDINGS))
+        raise Mistake(
+            "{name}: expected the name of a file that ends in {endings}.",
+            name=name[:80],
+            endings=" ".join(ENDINGS),
+        )
     if (text is None) == (encoded is None):
         raise Mistake("give the data as text, or in base64: one of the two.")
     try:
-        data = text.encode("utf-8", "replace") if text is not None else base64.b64decode(encoded, validate=True)
+        data = (
+            text.encode("utf-8", "replace")
+            if text is not None
+            else base64.b64decode(encoded, validate=True)
+        )
     except (ValueError, binascii.Error):
         raise Mistake("the data is no base64; encode the bytes of the file.") from None
     path = folder / bare
@@ -42,11 +66,21 @@ def file_of(name: str, text: str | None, encoded: str | None, folder: Path) -> P
 
 
 @contextmanager
-def source_of(builtin: str | None, name: str | None, text: str | None, encoded: str | None, folder: Path | None = None):
+def source_of(
+    builtin: str | None,
+    name: str | None,
+    text: str | None,
+    encoded: str | None,
+    folder: Path | None = None,
+):
     """What the readers take: a built-in set's name, or a file, which is gone at the end unless a folder is given."""
     if builtin is not None:
         if builtin.partition(":")[0] not in BUILTIN:
-            raise Mistake("there is no built-in set {name}; there are {names}.", name=builtin[:60], names=", ".join(BUILTIN))
+            raise Mistake(
+                "there is no built-in set {name}; there are {names}.",
+                name=builtin[:60],
+                names=", ".join(BUILTIN),
+            )
         yield builtin
         return
     if not name:
@@ -68,13 +102,28 @@ def preview(source: str, task: str | None, columns: dict[str, str] | None, rung:
         dataset.check()
     table = open_table(source, columns)
     shown = next(table.chunks(ROWS), None)
-    first = [] if shown is None else [{name: plain(values[row]) for name, values in shown.columns.items()}
-                                      for row in range(min(ROWS, len(shown)))]  # fmt: skip
+    first = (
+        []
+        if shown is None
+        else [
+            {name: plain(values[row]) for name, values in shown.columns.items()}
+            for row in range(min(ROWS, len(shown)))
+        ]
+    )
     notes = [note for note in (*dataset.notes, dataset.guess) if note]
     rungs = [one.name for one in RUNGS.values() if one.does(dataset.task.name)]
     size = len(dataset.train) if not dataset.task.running_text else None
-    return {"task": dataset.task.name, "rows": size, "columns": dict(dataset.columns), "first": first, "rungs": rungs,
-            "notes": [both(note if isinstance(note, Message) else Message("{text}", text=note)) for note in notes]}  # fmt: skip
+    return {
+        "task": dataset.task.name,
+        "rows": size,
+        "columns": dict(dataset.columns),
+        "first": first,
+        "rungs": rungs,
+        "notes": [
+            both(note if isinstance(note, Message) else Message("{text}", text=note))
+            for note in notes
+        ],
+    }
 
 
 def plain(value, most: int = 300):
@@ -82,4 +131,8 @@ def plain(value, most: int = 300):
         value = value.tolist()
     if isinstance(value, str):
         return value if len(value) <= most else value[: most - 1] + "…"
-    return finite(value) if isinstance(value, int | float | bool | type(None)) else plain(str(value), most)
+    return (
+        finite(value)
+        if isinstance(value, int | float | bool | type(None))
+        else plain(str(value), most)
+    )

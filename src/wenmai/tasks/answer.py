@@ -32,7 +32,14 @@ from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_questions
 from wenmai.tasks.profile import Profile
 from wenmai.tasks.reading_scores import RULES, best_scores, rules_for
-from wenmai.tasks.references import References, always_first, check_pairs, pairs_in, references_in, references_of
+from wenmai.tasks.references import (
+    References,
+    always_first,
+    check_pairs,
+    pairs_in,
+    references_in,
+    references_of,
+)
 from wenmai.tasks.spans import best_spans
 from wenmai.training import memory
 
@@ -66,12 +73,21 @@ class Answer:
     target = "answer"
     groups = ("group", "task")  # columns that say of which group a row is
     takes = ("context", "question")  # for every answer
-    texts, history = "questions", None  # a context and a question are read together; rows have no order in time
+    texts, history = (
+        "questions",
+        None,
+    )  # a context and a question are read together; rows have no order in time
     reads = staticmethod(Questions.learn)
     estimator_type, output_type = None, np.float32
 
     # what every task with a target a row does
-    split, held_out, streamed, evaluate, score = rows.split, rows.held_out, rows.streamed, rows.evaluate, rows.score
+    split, held_out, streamed, evaluate, score = (
+        rows.split,
+        rows.held_out,
+        rows.streamed,
+        rows.evaluate,
+        rows.score,
+    )
     running_text = two_texts = False
 
     def __init__(self, *, answer_length: Size | None = None):
@@ -83,7 +99,11 @@ class Answer:
 
     @staticmethod
     def fits(names: list[str]) -> bool:
-        return {"context", "question"} <= set(names) and "choices" not in names and bool({"answer", "answers"} & set(names))
+        return (
+            {"context", "question"} <= set(names)
+            and "choices" not in names
+            and bool({"answer", "answers"} & set(names))
+        )
 
     def inputs_of(self, chunk: Chunk, source: str) -> list[tuple[str, str]]:
         return pairs_in(chunk, source)
@@ -93,8 +113,11 @@ class Answer:
 
     def inspect_targets(self, targets, where) -> list[str]:
         moved = sum(one.moved for one in targets)
-        note = Message("{count:,} of the answers do not begin where it is said, and stand in their context once: they are taken "
-                       "from there", count=moved)  # fmt: skip
+        note = Message(
+            "{count:,} of the answers do not begin where it is said, and stand in their context once: they are taken "
+            "from there",
+            count=moved,
+        )
         return [note] if moved else []
 
     def split_keys(self, inputs, targets) -> tuple:
@@ -106,18 +129,30 @@ class Answer:
         check_pairs(inputs, row_name)
         inputs = [tuple(pair) for pair in inputs]
         if any(len(pair) > 2 for pair in inputs):
-            raise Mistake("found more than a context and a question in a row; to choose among answers, take the task choose.")
+            raise Mistake(
+                "found more than a context and a question in a row; to choose among answers, take the task choose."
+            )
         if targets is not None:
-            targets = [references_of(one, context, row_name(row)) for row, ((context, _), one) in enumerate(zip(inputs, targets))]
+            targets = [
+                references_of(one, context, row_name(row))
+                for row, ((context, _), one) in enumerate(zip(inputs, targets))
+            ]
         return inputs, targets
 
     def learn(self, targets, where=row_name) -> list[str]:
         self.impossible = any(not one.texts for one in targets)
         if not any(one.texts for one in targets):
-            raise Mistake("found no answer in {rows} rows; to learn where answers stand, some are needed.", rows=len(targets))
+            raise Mistake(
+                "found no answer in {rows} rows; to learn where answers stand, some are needed.",
+                rows=len(targets),
+            )
         self.rules = rules_for([text for one in targets for text in one.texts[:1]], self.impossible)
         without = sum(not one.texts for one in targets)
-        note = Message("{count:,} of the {rows:,} questions have no answer in their context", count=without, rows=len(targets))
+        note = Message(
+            "{count:,} of the {rows:,} questions have no answer in their context",
+            count=without,
+            rows=len(targets),
+        )
         return [note] if without else []
 
     def encode(self, targets, where=row_name) -> np.ndarray:
@@ -134,23 +169,39 @@ class Answer:
     def learn_inputs(self, inputs, targets, options: dict, framed: bool = False) -> Questions:
         return self.reads(inputs, **options)
 
-    def training_examples(self, untrained: Untrained, inputs, targets, numbers: np.ndarray, where: Callable) -> TrainingExamples:
+    def training_examples(
+        self, untrained: Untrained, inputs, targets, numbers: np.ndarray, where: Callable
+    ) -> TrainingExamples:
         """A row is a window; one in which no answer stands answers nothing. Any of the places where one stands is right."""
         passages: Passages = untrained.inputs.encode(inputs)
         everywhere = always_first(targets)
         spans = token_spans(passages, [one.spans(everywhere) for one in targets])
         if self.answer_length is None:
             sizes = (spans[:, 0, 1] - spans[:, 0, 0] + 1)[spans[:, 0, 0] > 0]
-            self.answer_length = int(np.quantile(sizes, ALMOST_ALL, method="higher")) if len(sizes) else 1
+            self.answer_length = (
+                int(np.quantile(sizes, ALMOST_ALL, method="higher")) if len(sizes) else 1
+            )
         windows = passages.windows()
-        examples = Examples(windows, windows.spans_inside(spans), longest=untrained.inputs.reading.window)
+        examples = Examples(
+            windows, windows.spans_inside(spans), longest=untrained.inputs.reading.window
+        )
         place = rows.places(numbers, where)
-        notes = [Message("{windows:,} windows of {size} tokens at the most, for {rows:,} questions", windows=len(windows),
-                         size=untrained.inputs.reading.window, rows=len(passages))]  # fmt: skip
+        notes = [
+            Message(
+                "{windows:,} windows of {size} tokens at the most, for {rows:,} questions",
+                windows=len(windows),
+                size=untrained.inputs.reading.window,
+                rows=len(passages),
+            )
+        ]
         notes = notes if len(windows) > len(passages) else []
         if everywhere:
-            notes.append(Message("every answer is said to begin where its words stand first: wherever they stand, they are "
-                                 "taken as right"))  # fmt: skip
+            notes.append(
+                Message(
+                    "every answer is said to begin where its words stand first: wherever they stand, they are "
+                    "taken as right"
+                )
+            )
         return TrainingExamples(examples, lambda row: place(examples.example_of(row)), notes)
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
@@ -167,12 +218,17 @@ class Answer:
         """When training is over: the threshold."""
         if self.impossible:
             examples = self.examples(trained, *rows.watched(self, parts, seed))
-            self.threshold = self.best_threshold(rows.decided(self, trained, examples), examples.targets)[0]
+            self.threshold = self.best_threshold(
+                rows.decided(self, trained, examples), examples.targets
+            )[0]
 
     def best_threshold(self, spans: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
         """(how far a span has to be above "nothing", the mean F1 then). Rows are gone through from the surest on: each one more
         that is answered adds what its answer scores, and takes what "nothing" scored."""
-        answered, nothing = (self.each([one.text if kept else "" for one in spans], targets)[:, 1] for kept in (True, False))
+        answered, nothing = (
+            self.each([one.text if kept else "" for one in spans], targets)[:, 1]
+            for kept in (True, False)
+        )
         if not self.impossible:
             return 0.0, float(answered.mean())
         above = np.array([one.above for one in spans])
@@ -184,7 +240,11 @@ class Answer:
         edges = np.concatenate([[np.inf], above[order], [-np.inf]])
         low, high = edges[count + 1], edges[count]
         finite = [edge for edge in (low, high) if np.isfinite(edge)]
-        between = sum(finite) / 2 if len(finite) == 2 else (high - 1 if np.isfinite(high) else low + 1 if finite else 0.0)
+        between = (
+            sum(finite) / 2
+            if len(finite) == 2
+            else (high - 1 if np.isfinite(high) else low + 1 if finite else 0.0)
+        )
         return float(between), float(sums[count] / len(spans))
 
     # Answering
@@ -192,21 +252,30 @@ class Answer:
     def examples(self, trained: Trained, inputs, targets=None, where=row_name) -> Examples:
         inputs, targets = self.prepare(listed(inputs), None if targets is None else listed(targets))
         encoded = None if targets is None else self.encode(targets, where)
-        return Examples(trained.inputs.encode(inputs), encoded, longest=trained.inputs.reading.window)
+        return Examples(
+            trained.inputs.encode(inputs), encoded, longest=trained.inputs.reading.window
+        )
 
     def outputs(self, trained: Trained, examples: Examples) -> Scored:
         """Window by window, and joined again. "Nothing" is as likely as in the window that finds it least so."""
         passages, model = examples.inputs, trained.model
         windows = passages.windows()
-        pieces, (first, last) = Examples(windows, longest=trained.inputs.reading.window), windows.owned()
+        pieces, (first, last) = (
+            Examples(windows, longest=trained.inputs.reading.window),
+            windows.owned(),
+        )
         table = np.full((len(passages.flat), 2), np.inf, np.float32)
 
         def batch_outputs(some: np.ndarray) -> np.ndarray:
-            return model.masked(pieces.batch(some).to(trained.device))[0].cpu().numpy()  # (B, 1 + W, 2)
+            return (
+                model.masked(pieces.batch(some).to(trained.device))[0].cpu().numpy()
+            )  # (B, 1 + W, 2)
 
         with torch.inference_mode():
             tokens = 4096 if trained.device == "cpu" else 16_384
-            for some, values in memory.in_pieces(by_length(windows.costs, tokens), batch_outputs, trained.device):
+            for some, values in memory.in_pieces(
+                by_length(windows.costs, tokens), batch_outputs, trained.device
+            ):
                 for number, window in enumerate(some.tolist()):
                     start, (begin, end) = windows.starts[window], (first[window], last[window])
                     table[begin:end] = values[number, 1 + begin - start : 1 + end - start]
@@ -227,11 +296,18 @@ class Answer:
         nothing = scores[0].sum()
         spans, total = best_spans(scores[1:], self.answer_length or 1, count)
         total = np.logaddexp(total, nothing) if self.impossible else total
-        places, text = passages.places_in_text[passages.starts[row] + 1 : passages.stops[row]], passages.texts[row]
+        places, text = (
+            passages.places_in_text[passages.starts[row] + 1 : passages.stops[row]],
+            passages.texts[row],
+        )
         answers = []
         for first, last, score in spans:
             start, end = int(places[first, 0]), int(places[last, 1])
-            answers.append(AnswerSpan(text[start:end], start, end, score - nothing, float(np.exp(score - total))))
+            answers.append(
+                AnswerSpan(
+                    text[start:end], start, end, score - nothing, float(np.exp(score - total))
+                )
+            )
         return answers
 
     @staticmethod
@@ -253,25 +329,36 @@ class Answer:
         return self.predictions(rows.decided(self, trained, examples)), []
 
     def predict_proba(self, trained: Trained, inputs):
-        raise Mistake("of the spans of a text there is no table; answers(inputs, best=5) has the best with their probabilities.")
+        raise Mistake(
+            "of the spans of a text there is no table; answers(inputs, best=5) has the best with their probabilities."
+        )
 
     def answers(self, trained: Trained, inputs, *, best: int = 1, top_k: int = 0) -> Answers:
         """{"answer", "start", "end", "probability"} a question: context[start:end] is the answer, "" where there is none; with
         `best` (or top_k) above 1 also so many of the best."""
         examples, answers, many = self.examples(trained, inputs), [], max(best, top_k)
         if many < 1:
-            raise Mistake("best={count}: expected 1 or more, how many answers are given for each.", count=best)
+            raise Mistake(
+                "best={count}: expected 1 or more, how many answers are given for each.", count=best
+            )
         for some, outputs, _ in self.streamed(trained, examples):
             for row in range(len(some)):
                 spans = self.best(outputs, row, many)
                 answer = self.described(spans, outputs, row)
-                answers.append(answer | ({"best": [as_json(one) for one in spans]} if many > 1 else {}))
+                answers.append(
+                    answer | ({"best": [as_json(one) for one in spans]} if many > 1 else {})
+                )
         return Answers(answers)
 
     def described(self, spans: list[AnswerSpan], outputs: Scored, row: int) -> dict:
         if spans and self.is_given(spans[0]):
             return as_json(spans[0])
-        return {"answer": "", "start": 0, "end": 0, "probability": round(self.nothing(outputs, row), 6)}
+        return {
+            "answer": "",
+            "start": 0,
+            "end": 0,
+            "probability": round(self.nothing(outputs, row), 6),
+        }
 
     def nothing(self, outputs: Scored, row: int) -> float:
         """The probability that there is no answer."""
@@ -290,11 +377,17 @@ class Answer:
         """(N, 2): exact match and F1."""
         return best_scores(texts, [one.texts for one in targets], self.rules)
 
-    def score_terms(self, decided: np.ndarray, targets: np.ndarray, metric: str = "f1") -> tuple[np.ndarray, np.ndarray]:
-        return self.each(self.predictions(decided), targets)[:, int(metric == "f1")], np.ones(len(targets))
+    def score_terms(
+        self, decided: np.ndarray, targets: np.ndarray, metric: str = "f1"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return self.each(self.predictions(decided), targets)[:, int(metric == "f1")], np.ones(
+            len(targets)
+        )
 
     def scores(self, decided: np.ndarray, targets: np.ndarray) -> dict[str, float]:
-        exact, f1 = self.each(self.predictions(decided), targets).mean(0) if len(targets) else (0.0, 0.0)
+        exact, f1 = (
+            self.each(self.predictions(decided), targets).mean(0) if len(targets) else (0.0, 0.0)
+        )
         return {"f1": float(f1), "exact_match": float(exact)}
 
     def confusion(self, decided, targets) -> None:
@@ -307,30 +400,55 @@ class Answer:
 
     def mistakes(self, outputs, decided: np.ndarray, targets: np.ndarray, inputs) -> list[dict]:
         texts = self.predictions(decided)
-        return [{"input": shown(tuple(pair)[::-1]), "expected": shown(target.texts[0] if target.texts else "–"),
-                 "answer": shown(text or "–"), "probability": one.probability}
-                for pair, target, text, one in zip(inputs, targets, texts, decided)]  # fmt: skip
+        return [
+            {
+                "input": shown(tuple(pair)[::-1]),
+                "expected": shown(target.texts[0] if target.texts else "–"),
+                "answer": shown(text or "–"),
+                "probability": one.probability,
+            }
+            for pair, target, text, one in zip(inputs, targets, texts, decided)
+        ]
 
     # Keeping
 
     def to_json(self) -> dict:
-        return {"name": self.name, "answer_length": self.answer_length, "rules": self.rules, "impossible": self.impossible,
-                "threshold": self.threshold}  # fmt: skip
+        return {
+            "name": self.name,
+            "answer_length": self.answer_length,
+            "rules": self.rules,
+            "impossible": self.impossible,
+            "threshold": self.threshold,
+        }
 
     @classmethod
     def from_json(cls, saved: dict) -> "Answer":
         task = cls(answer_length=take.maybe_integer(saved, "answer_length", 1))
-        task.rules, task.impossible = take.one_of(saved, "rules", RULES), take.flag(saved, "impossible")
+        task.rules, task.impossible = (
+            take.one_of(saved, "rules", RULES),
+            take.flag(saved, "impossible"),
+        )
         task.threshold = take.number(saved, "threshold")
         return task
 
-    profile = Profile(phrase("task", "answer"), measure_rows, describe_questions,
-                      few_rows=([("a b c", "a d"), ("b c e", "b d")] * 2, ["b", "c"] * 2), unskilled=likest_sentence,
-                      next_command="answer {run} --context … --question …", at_once=256)  # fmt: skip
+    profile = Profile(
+        phrase("task", "answer"),
+        measure_rows,
+        describe_questions,
+        few_rows=([("a b c", "a d"), ("b c e", "b d")] * 2, ["b", "c"] * 2),
+        unskilled=likest_sentence,
+        next_command="answer {run} --context … --question …",
+        at_once=256,
+    )
 
 
 def as_json(span: AnswerSpan) -> dict:
-    return {"answer": span.text, "start": span.start, "end": span.end, "probability": round(span.probability, 6)}
+    return {
+        "answer": span.text,
+        "start": span.start,
+        "end": span.end,
+        "probability": round(span.probability, 6),
+    }
 
 
 def token_spans(passages: Passages, spans: list[list[tuple[int, int]]]) -> np.ndarray:
@@ -341,7 +459,10 @@ def token_spans(passages: Passages, spans: list[list[tuple[int, int]]]) -> np.nd
     for row, known in enumerate(spans):
         places, kept = passages.places_in_text[passages.starts[row] + 1 : passages.stops[row]], {}
         for start, end in known if len(places) else ():
-            first, last = int(np.searchsorted(places[:, 1], start, "right")), int(np.searchsorted(places[:, 0], end)) - 1
+            first, last = (
+                int(np.searchsorted(places[:, 1], start, "right")),
+                int(np.searchsorted(places[:, 0], end)) - 1,
+            )
             if first <= last:
                 kept[first + 1, last + 1] = None
         for number, span in enumerate(kept):

@@ -37,22 +37,36 @@ def inputs_in(chunk: Chunk, source: str):
         return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
     names = [name for name in columns if name not in ANSWERS]
     if not names:
-        answers = Listed(map(short, columns), Message(" and ")) if columns else phrase("columns", "nothing")
-        raise Mistake("{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, audio, inputs, "
-                      "or numbers too.", file=source, answers=answers)  # fmt: skip
+        answers = (
+            Listed(map(short, columns), Message(" and "))
+            if columns
+            else phrase("columns", "nothing")
+        )
+        raise Mistake(
+            "{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, audio, inputs, "
+            "or numbers too.",
+            file=source,
+            answers=answers,
+        )
     return numbers(columns, names, chunk.lines, source)
 
 
 def sounds_in(chunk: Chunk, source: str) -> Clips:
     """Every file is looked at, so that one that is missing or damaged is a row that can be named, and left out."""
     audio = chunk.columns["audio"]
-    return audio if isinstance(audio, Clips) else Clips.of(texts_in(chunk, "audio", source), line_of(chunk, source))
+    return (
+        audio
+        if isinstance(audio, Clips)
+        else Clips.of(texts_in(chunk, "audio", source), line_of(chunk, source))
+    )
 
 
 def line_of(chunk: Chunk, source: str) -> Callable[[int], Message]:
     """Where the user finds a row of the chunk."""
     groups = chunk.columns.get("group")
-    return lambda row: line_named(source, chunk.lines[row], None if groups is None else groups[row], chunk.asked)
+    return lambda row: line_named(
+        source, chunk.lines[row], None if groups is None else groups[row], chunk.asked
+    )
 
 
 def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
@@ -63,24 +77,38 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
         for row, value in enumerate(values):
             if value is None or isinstance(value, (list, dict, tuple, bytes)):
                 cell = phrase("cell", "nothing") if value is None else repr(short(str(value), 40))
-                raise Mistake("{where}: found {actual} in column {name}, expected a text; correct it or remove the row.",
-                              where=line_of(chunk, source)(row), actual=cell, name=name)  # fmt: skip
-    return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
+                raise Mistake(
+                    "{where}: found {actual} in column {name}, expected a text; correct it or remove the row.",
+                    where=line_of(chunk, source)(row),
+                    actual=cell,
+                    name=name,
+                )
+    return (
+        values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
+    )
 
 
 def labels_in(chunk: Chunk, source: str) -> list[str]:
     cells = ["" if value is None or value != value else value for value in chunk.columns["label"]]
-    labels = [text.strip() for text in texts_in(replace(chunk, columns={"label": cells}), "label", source)]
+    labels = [
+        text.strip() for text in texts_in(replace(chunk, columns={"label": cells}), "label", source)
+    ]
     if "" in labels:
-        raise Unlabelled("{file}, line {line}: the label is empty; give every row a label or drop the row.", file=source,
-                      line=chunk.lines[labels.index("")])  # fmt: skip
+        raise Unlabelled(
+            "{file}, line {line}: the label is empty; give every row a label or drop the row.",
+            file=source,
+            line=chunk.lines[labels.index("")],
+        )
     return labels
 
 
 def as_tokens(value, where: str) -> list[str]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(token, str) for token in value):
-        raise Mistake('{where}: found {value!r} in column tokens, expected a list of texts such as ["a", "b"].', where=where,
-                      value=str(value)[:40])  # fmt: skip
+        raise Mistake(
+            '{where}: found {value!r} in column tokens, expected a list of texts such as ["a", "b"].',
+            where=where,
+            value=str(value)[:40],
+        )
     return list(value)
 
 
@@ -98,15 +126,33 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
             if number is None:
                 do = Message("correct the line or remove it")
                 if name not in ANSWERS:
-                    do = Message("correct it, choose columns with --columns, or, if it is the text, say --columns "
-                                 "text={name},label=NAME", name=short(name))  # fmt: skip
-                raise Mistake("{file}, line {line}: found {value!r} in column {name}, expected a number; {number_do}.",
-                              file=source, line=lines[row], value=str(value)[:40], name=short(name), number_do=do)  # fmt: skip
+                    do = Message(
+                        "correct it, choose columns with --columns, or, if it is the text, say --columns "
+                        "text={name},label=NAME",
+                        name=short(name),
+                    )
+                raise Mistake(
+                    "{file}, line {line}: found {value!r} in column {name}, expected a number; {number_do}.",
+                    file=source,
+                    line=lines[row],
+                    value=str(value)[:40],
+                    name=short(name),
+                    number_do=do,
+                )
             if not np.isfinite(number):
-                raise Mistake("{file}, line {line}: found {value} in column {name}, expected a finite number; correct the line "
-                              "or remove it.", file=source, line=lines[row], value=short(str(value)),
-                              name=short(name))  # fmt: skip
-    raise Mistake("{file}: the columns {names} are not numbers of equal length.", file=source, names=listed(names))
+                raise Mistake(
+                    "{file}, line {line}: found {value} in column {name}, expected a finite number; correct the line "
+                    "or remove it.",
+                    file=source,
+                    line=lines[row],
+                    value=short(str(value)),
+                    name=short(name),
+                )
+    raise Mistake(
+        "{file}: the columns {names} are not numbers of equal length.",
+        file=source,
+        names=listed(names),
+    )
 
 
 def as_number(value) -> float | None:
@@ -127,21 +173,42 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
         except (TypeError, ValueError, OverflowError):
             row = None
         if row is None or row.ndim not in (1, 2):
-            raise Mistake("{file}, line {line}: found {value!r} in {name}, expected a list of numbers such as [3, 5].",
-                          file=source, line=line, value=str(value)[:40], name=name)  # fmt: skip
+            raise Mistake(
+                "{file}, line {line}: found {value!r} in {name}, expected a list of numbers such as [3, 5].",
+                file=source,
+                line=line,
+                value=str(value)[:40],
+                name=name,
+            )
         if not np.isfinite(row).all():
             at = int(np.argwhere(~np.isfinite(row))[0][0])
-            raise Mistake("{file}, line {line}: found {value} at step {step} of {name}, expected a finite number.", file=source,
-                          line=line, value=value[at], step=at + 1, name=name)  # fmt: skip
+            raise Mistake(
+                "{file}, line {line}: found {value} at step {step} of {name}, expected a finite number.",
+                file=source,
+                line=line,
+                value=value[at],
+                step=at + 1,
+                name=name,
+            )
         if len(row):
             width = row.shape[1:] if width is None else width
             if row.shape[1:] != width:
-                size, expected = (Message("{count} numbers", count=shape[0]) if shape else Message("one number")
-                                  for shape in (row.shape[1:], width))  # fmt: skip
-                raise Mistake("{file}, line {line}: found {numbers1} a step in {name}, expected {numbers2} as before.",
-                              file=source, line=line, numbers1=size, name=name, numbers2=expected)  # fmt: skip
+                size, expected = (
+                    Message("{count} numbers", count=shape[0]) if shape else Message("one number")
+                    for shape in (row.shape[1:], width)
+                )
+                raise Mistake(
+                    "{file}, line {line}: found {numbers1} a step in {name}, expected {numbers2} as before.",
+                    file=source,
+                    line=line,
+                    numbers1=size,
+                    name=name,
+                    numbers2=expected,
+                )
         rows.append(row)
-    return Sequences.of([row if len(row) else np.zeros((0, *(width or ()))) for row in rows], np.float64)
+    return Sequences.of(
+        [row if len(row) else np.zeros((0, *(width or ()))) for row in rows], np.float64
+    )
 
 
 def shown(value, most: int = 200) -> str:
@@ -171,6 +238,10 @@ def answers_of(estimator, chunk: Chunk, source: str, how: dict) -> list[dict]:
 def without_blanks(estimator, texts: list[str], where: Callable, how: dict) -> list[dict]:
     """For an empty text, the empty one that the task has for it; the model answers for the others."""
     rows = [row for row, text in enumerate(texts) if text.strip()]
-    answers = estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row]))
+    answers = estimator.answers(
+        [texts[row] for row in rows], **how, where=lambda row: where(rows[row])
+    )
     each, blank = iter(answers), estimator.task_.profile.blank_answer
-    return type(answers)((next(each) if text.strip() else dict(blank) for text in texts), answers.notes)
+    return type(answers)(
+        (next(each) if text.strip() else dict(blank) for text in texts), answers.notes
+    )

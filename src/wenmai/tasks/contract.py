@@ -39,7 +39,13 @@ class Untrained:
     """The same before a training: the model has no weights, and is built when it is first asked for."""
 
     def __init__(self, rung: str, inputs, device: str, by_gradients: bool, build: Callable):
-        self.rung, self.inputs, self.device, self.by_gradients, self.build = rung, inputs, device, by_gradients, build
+        self.rung, self.inputs, self.device, self.by_gradients, self.build = (
+            rung,
+            inputs,
+            device,
+            by_gradients,
+            build,
+        )
 
     @cached_property
     def model(self):
@@ -52,7 +58,9 @@ class Parts(NamedTuple):
     inputs: object
     targets: object
     valid: tuple | None  # (inputs, targets)
-    rows: np.ndarray | None = None  # (N,) the numbers that messages give the rows of inputs; a running text has no rows
+    rows: np.ndarray | None = (
+        None  # (N,) the numbers that messages give the rows of inputs; a running text has no rows
+    )
     valid_rows: np.ndarray | None = None
 
 
@@ -94,14 +102,22 @@ def row_name(row: int) -> str:
 class Task(Protocol):
     name: str  # as in --task NAME
     metric: str  # the one of its scores that counts
-    metrics: tuple[str, ...]  # all of them: `score_terms` says of each what a row adds to it (metrics.py)
+    metrics: tuple[
+        str, ...
+    ]  # all of them: `score_terms` says of each what a row adds to it (metrics.py)
     higher_is_better: bool
     target: str | None  # the column that holds the answer
     texts: str  # the kind of input that texts are (data/inputs/kinds.py)
     like: str  # another task, where the rungs that do that one do this one too: its head asks for the same; may be left out
-    groups: tuple[str, ...]  # columns that say of which group a row is, where every metric is a mean over rows; may be left out
-    takes: tuple[str, ...]  # the texts that are given for every answer, where these are several; may be left out
-    history: int | None  # how many rows an answer looks back on, where rows follow one another in time
+    groups: tuple[
+        str, ...
+    ]  # columns that say of which group a row is, where every metric is a mean over rows; may be left out
+    takes: tuple[
+        str, ...
+    ]  # the texts that are given for every answer, where these are several; may be left out
+    history: (
+        int | None
+    )  # how many rows an answer looks back on, where rows follow one another in time
     reads: Callable  # whose options say how inputs are read; the task's own options are those of its __init__
     estimator_type: str | None  # in scikit-learn's words
 
@@ -123,7 +139,9 @@ class Task(Protocol):
 
     # Learning, in the order in which an estimator asks.
 
-    def split(self, inputs, targets, valid: tuple | None, share: float, seed: int, tunes: bool) -> Parts:
+    def split(
+        self, inputs, targets, valid: tuple | None, share: float, seed: int, tunes: bool
+    ) -> Parts:
         """`valid` is what training is judged by; without it a share is held out, for a rung that tunes something on it."""
 
     def prepare(self, inputs, targets=None) -> tuple:
@@ -138,7 +156,9 @@ class Task(Protocol):
     def head(self, inputs=None):
         """What is asked of the rung's last layer (layers/heads.py); `inputs` say what is read, and numbers what is written."""
 
-    def training_examples(self, untrained: Untrained, inputs, targets, rows, where) -> TrainingExamples: ...
+    def training_examples(
+        self, untrained: Untrained, inputs, targets, rows, where
+    ) -> TrainingExamples: ...
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
         """The score of a model on the valid part, as often as training asks."""
@@ -166,7 +186,9 @@ class Task(Protocol):
     def score(self, trained: Trained, inputs, targets) -> float:
         """One number; more is better."""
 
-    def trace_examples(self, trained: Trained, inputs, targets=None) -> tuple[Examples, list | None, list | None]:
+    def trace_examples(
+        self, trained: Trained, inputs, targets=None
+    ) -> tuple[Examples, list | None, list | None]:
         """(examples, the tokens that are read, those that are written), rows that a network can read at once."""
 
     # Keeping.

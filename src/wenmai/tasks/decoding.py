@@ -32,16 +32,26 @@ class Choice:
 
     def __post_init__(self):
         if not 0 <= self.temperature < float("inf"):
-            raise Mistake("temperature={temperature}: expected 0 (always the most probable token) or more.",
-                          temperature=self.temperature)  # fmt: skip
+            raise Mistake(
+                "temperature={temperature}: expected 0 (always the most probable token) or more.",
+                temperature=self.temperature,
+            )
         if self.top_k < 0:
-            raise Mistake("top_k={k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.", k=self.top_k)
+            raise Mistake(
+                "top_k={k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.",
+                k=self.top_k,
+            )
         if not 0 < self.top_p <= 1:
-            raise Mistake("top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.", p=self.top_p)
+            raise Mistake(
+                "top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.",
+                p=self.top_p,
+            )
 
     def __call__(self, log_probs: Tensor, generator: torch.Generator) -> Tensor:
         """(B, V) → (B,)"""
-        uniform = torch.rand(len(log_probs), dtype=torch.float64, device=generator.device, generator=generator)
+        uniform = torch.rand(
+            len(log_probs), dtype=torch.float64, device=generator.device, generator=generator
+        )
         return self.at(log_probs, uniform.to(log_probs.device))
 
     def at(self, log_probs: Tensor, uniform: Tensor) -> Tensor:
@@ -59,7 +69,9 @@ class Choice:
             before = probs.cumsum(-1, dtype=torch.float64) - probs
             probs = probs.masked_fill(before >= self.top_p, 0)
         sums = probs.cumsum(-1, dtype=torch.float64)
-        place = torch.searchsorted(sums, uniform[:, None] * sums[:, -1:], right=True).clamp(max=sums.shape[-1] - 1)
+        place = torch.searchsorted(sums, uniform[:, None] * sums[:, -1:], right=True).clamp(
+            max=sums.shape[-1] - 1
+        )
         return (place if order is None else order.gather(-1, place)).squeeze(-1)
 
 
@@ -72,10 +84,14 @@ def in_order(probs: Tensor, share: float) -> tuple[Tensor, Tensor]:
     return probs.sort(dim=-1, descending=True, stable=True)
 
 
-def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
+def continued(
+    step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int
+) -> Iterator[Tensor]:
     """Up to `tokens` of them (B,), each as soon as it is chosen; a GPU has begun with the next by then. A row has the seed after
     that of the row before it."""
-    for left, uniform in zip(range(tokens, 0, -1), uniforms(range(seed, seed + len(log_probs)), log_probs.device)):
+    for left, uniform in zip(
+        range(tokens, 0, -1), uniforms(range(seed, seed + len(log_probs)), log_probs.device)
+    ):
         chosen = choice.at(log_probs, uniform)
         if not log_probs.is_cuda:
             yield chosen
@@ -89,8 +105,16 @@ def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Cho
             yield here
 
 
-def together(step: Callable, log_probs: Tensor, state, tokens: int | Sequence[int], choice: Choice, seeds: Sequence[int],
-             end: int, lines: int | None) -> tuple[list[list[int]], list[float]]:  # fmt: skip
+def together(
+    step: Callable,
+    log_probs: Tensor,
+    state,
+    tokens: int | Sequence[int],
+    choice: Choice,
+    seeds: Sequence[int],
+    end: int,
+    lines: int | None,
+) -> tuple[list[list[int]], list[float]]:
     """(the tokens of every row, each with its own seed, and Σ log p of them); a row that has ended so many lines leaves the
     others, and so does one that has as many tokens as it may have, if that is said of every row."""
     steps, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
@@ -99,7 +123,9 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int | Sequence[in
     if log_probs.device.type == "cpu":
         waiting.watch()
     for uniform in islice(uniforms(seeds, log_probs.device), longest):
-        chosen = choice.at(log_probs, uniform if len(rows) == len(seeds) else uniform[rows.to(uniform.device)])
+        chosen = choice.at(
+            log_probs, uniform if len(rows) == len(seeds) else uniform[rows.to(uniform.device)]
+        )
         steps.append((rows, chosen, log_probs.gather(1, chosen[:, None])[:, 0]))
         if len(steps) == longest:
             break
@@ -125,5 +151,7 @@ def uniforms(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
     """Numbers from 0 to 1, one for every seed (B,), without end."""
     chances = [torch.Generator().manual_seed(seed) for seed in seeds]
     while True:
-        some = torch.stack([torch.rand(BUFFERED, dtype=torch.float64, generator=chance) for chance in chances], 1)
+        some = torch.stack(
+            [torch.rand(BUFFERED, dtype=torch.float64, generator=chance) for chance in chances], 1
+        )
         yield from some.to(device)  # (DRAWN, B)

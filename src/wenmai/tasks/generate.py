@@ -28,7 +28,15 @@ from wenmai.options import assign_options
 from wenmai.tasks import rows, writing
 from wenmai.tasks.columns import texts_in
 from wenmai.tasks.continuation import continuations
-from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
+from wenmai.tasks.contract import (
+    Answers,
+    Parts,
+    Scores,
+    Trained,
+    TrainingExamples,
+    Untrained,
+    row_name,
+)
 from wenmai.tasks.decoding import Choice
 from wenmai.tasks.measuring.baselines import of_text
 from wenmai.tasks.measuring.running_text import common_metric, measure_text, text_terms
@@ -47,7 +55,12 @@ class Total:
     lines: int = 0
 
     def __add__(self, other: "Total") -> "Total":
-        return Total(*(getattr(self, name) + getattr(other, name) for name in ("log_prob", "tokens", "size", "unknown", "lines")))
+        return Total(
+            *(
+                getattr(self, name) + getattr(other, name)
+                for name in ("log_prob", "tokens", "size", "unknown", "lines")
+            )
+        )
 
 
 class Generate:
@@ -71,10 +84,16 @@ class Generate:
         if table.plain is not None:
             return Corpus.file(table.plain)
         if "text" not in table.names:
-            raise Mistake("{file} has no column text (found: {names}); name it with --columns text=NAME.", file=table.source,
-                          names=listed(table.names))  # fmt: skip
+            raise Mistake(
+                "{file} has no column text (found: {names}); name it with --columns text=NAME.",
+                file=table.source,
+                names=listed(table.names),
+            )
         chunks = table.chunks(1024)
-        return Corpus.joined((text for chunk in chunks for text in texts_in(chunk, "text", table.source)), table.source)
+        return Corpus.joined(
+            (text for chunk in chunks for text in texts_in(chunk, "text", table.source)),
+            table.source,
+        )
 
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         """Texts to go on with."""
@@ -88,7 +107,9 @@ class Generate:
 
     # Learning
 
-    def split(self, texts, targets, valid: tuple | None, share: float, seed: int, tunes: bool) -> Parts:
+    def split(
+        self, texts, targets, valid: tuple | None, share: float, seed: int, tunes: bool
+    ) -> Parts:
         """The end is held out; a rung that tunes nothing on held-out text learns from all of it."""
         text = Corpus.of(texts)
         text.check()
@@ -98,15 +119,23 @@ class Generate:
             valid = (held, None) if held.size else None
         return Parts(text, None, valid)
 
-    def training_examples(self, untrained: Untrained, text: Corpus, targets, rows, where) -> TrainingExamples:
+    def training_examples(
+        self, untrained: Untrained, text: Corpus, targets, rows, where
+    ) -> TrainingExamples:
         """A network reads windows of one long row of tokens; what counts reads lines."""
         if not untrained.by_gradients:
             return TrainingExamples(Examples(untrained.inputs.encode(text)), window_name, [])
         tokens, notes = untrained.inputs.read_all(text), []
         model = untrained.model  # whose sizes may follow from the length of the text
         if len(tokens) - 1 < model.context:
-            notes += [Message("the text has {tokens:,} tokens, fewer than the {steps:,} that are read at once: it is "
-                              "learned as one window", tokens=len(tokens) - 1, steps=model.context)]  # fmt: skip
+            notes += [
+                Message(
+                    "the text has {tokens:,} tokens, fewer than the {steps:,} that are read at once: it is "
+                    "learned as one window",
+                    tokens=len(tokens) - 1,
+                    steps=model.context,
+                )
+            ]
         return TrainingExamples(Stream(tokens, model.context, model.carried), window_name, notes)
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
@@ -124,10 +153,18 @@ class Generate:
     def total(self, trained: Trained, texts) -> Total:
         total = Total()
         for block, sums, lengths, unknown in trained.language.scored(Corpus.of(texts).blocks()):
-            total += Total(float(sums.sum()), int(lengths.sum()), len(block) + (block[-1:] != b"\n"), unknown, len(sums))
+            total += Total(
+                float(sums.sum()),
+                int(lengths.sum()),
+                len(block) + (block[-1:] != b"\n"),
+                unknown,
+                len(sums),
+            )
         return total
 
-    def evaluate(self, trained: Trained, texts, targets=None, where=row_name, *, tune=None, **modes) -> Scores:
+    def evaluate(
+        self, trained: Trained, texts, targets=None, where=row_name, *, tune=None, **modes
+    ) -> Scores:
         """Perplexity (of a token, line ends among them) and bits per byte. `modes` to judge it otherwise, each apart: stride=1,
         cache=2000, dynamic="sgd" and what goes with them (language/judging.py); what is left open is chosen on the text
         `tune`."""
@@ -143,12 +180,21 @@ class Generate:
             model = replace(trained, model=deepcopy(trained.model)).language
         if asked.spell_unknown:
             speller = Speller.of(trained.inputs)
-            cost = sum(float(speller.lines_cost(trained.inputs, block).sum()) for block in text.blocks())
+            cost = sum(
+                float(speller.lines_cost(trained.inputs, block).sum()) for block in text.blocks()
+            )
             paid = self.scores(replace(total, log_prob=total.log_prob - cost))
             scores |= {f"{name}_spelled": score for name, score in paid.items()}
-            notes.append(Message("spelled: the {unknown:,} unknown tokens are spelled out byte by byte, from how those are "
-                                 "spelled that the model knows, and paid for", unknown=total.unknown))  # fmt: skip
-        for mode, log_prob, note in evaluate_modes(model, text, asked, None if tune is None else Corpus.of(tune)):
+            notes.append(
+                Message(
+                    "spelled: the {unknown:,} unknown tokens are spelled out byte by byte, from how those are "
+                    "spelled that the model knows, and paid for",
+                    unknown=total.unknown,
+                )
+            )
+        for mode, log_prob, note in evaluate_modes(
+            model, text, asked, None if tune is None else Corpus.of(tune)
+        ):
             others = self.scores(replace(total, log_prob=log_prob))
             scores |= {f"{name}_{mode}": score for name, score in others.items()}
             notes.append(note)
@@ -167,12 +213,16 @@ class Generate:
         return np.array(follows, object), follows.notes
 
     def predict_proba(self, trained: Trained, prompts):
-        raise Mistake("a LanguageModel writes texts, of which there is no table; log_prob(texts) says how probable they are.")
+        raise Mistake(
+            "a LanguageModel writes texts, of which there is no table; log_prob(texts) says how probable they are."
+        )
 
     def answers(self, trained: Trained, prompts) -> Answers:
         """{"text", "continued"} a prompt."""
         follows, notes = self.predict(trained, prompts)
-        return Answers(({"text": text, "continued": more} for text, more in zip(prompts, follows)), notes)
+        return Answers(
+            ({"text": text, "continued": more} for text, more in zip(prompts, follows)), notes
+        )
 
     def trace_examples(self, trained: Trained, texts, targets=None) -> tuple[Examples, list, list]:
         """The first window of the text, or as much of it as there is."""
@@ -184,20 +234,38 @@ class Generate:
 
     def scores(self, total: Total) -> dict[str, float]:
         mean = -total.log_prob / max(1, total.tokens)
-        return {"perplexity": exp(mean) if mean < 700 else inf, "bits_per_byte": -total.log_prob / log(2) / max(1, total.size)}
+        return {
+            "perplexity": exp(mean) if mean < 700 else inf,
+            "bits_per_byte": -total.log_prob / log(2) / max(1, total.size),
+        }
 
     def notes(self, total: Total) -> list[str]:
         """What is worth saying of a score."""
         notes = unknown_tokens(total.unknown, total.tokens)
         if total.log_prob == -inf:
-            notes.append(Message("the text holds what has no probability at all in this model, so its perplexity is infinite; "
-                                 "smoothing gives every word some"))  # fmt: skip
+            notes.append(
+                Message(
+                    "the text holds what has no probability at all in this model, so its perplexity is infinite; "
+                    "smoothing gives every word some"
+                )
+            )
         return notes
 
-    profile = Profile(phrase("task", "generate"), measure_text, describe_text, few_rows=(["a b c d e f"] * 4, None),
-                      fewer=lambda task, train, share, seed: replace(train, inputs=train.inputs.parts([1 - share])[0]),
-                      keeps_tokens=True, terms=text_terms, baseline=of_text, common_metric=common_metric, unit=unit_of_tokens,
-                      next_command="generate {run} --prompt …")  # fmt: skip
+    profile = Profile(
+        phrase("task", "generate"),
+        measure_text,
+        describe_text,
+        few_rows=(["a b c d e f"] * 4, None),
+        fewer=lambda task, train, share, seed: replace(
+            train, inputs=train.inputs.parts([1 - share])[0]
+        ),
+        keeps_tokens=True,
+        terms=text_terms,
+        baseline=of_text,
+        common_metric=common_metric,
+        unit=unit_of_tokens,
+        next_command="generate {run} --prompt …",
+    )
 
 
 def window_name(at: int) -> str:
@@ -205,6 +273,10 @@ def window_name(at: int) -> str:
 
 
 def unknown_tokens(unknown: int, tokens: int) -> list[str]:
-    note = Message("{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not "
-                   "counted in perplexity and bits per byte", unknown=unknown, tokens=tokens)  # fmt: skip
+    note = Message(
+        "{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not "
+        "counted in perplexity and bits per byte",
+        unknown=unknown,
+        tokens=tokens,
+    )
     return [note] if unknown else []

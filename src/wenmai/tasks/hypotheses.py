@@ -50,18 +50,27 @@ def in_batches(write: Callable, trained: Trained, encoded: Sequences, slots: int
             texts[row] = one
 
     for rows in by_length(lengths * slots, TOGETHER * (4 if on_cpu else 64)):
-        one_core_each(write_rows, np.array_split(rows, min(torch.get_num_threads(), max(1, len(rows) // PART)) if on_cpu else 1))
+        one_core_each(
+            write_rows,
+            np.array_split(
+                rows, min(torch.get_num_threads(), max(1, len(rows) // PART)) if on_cpu else 1
+            ),
+        )
     return texts
 
 
-def by_machine_code(trained: Trained, part: Sequences, most: np.ndarray, size: int, penalty: float,
-                    count: int) -> list[list[Candidate]] | None:  # fmt: skip
+def by_machine_code(
+    trained: Trained, part: Sequences, most: np.ndarray, size: int, penalty: float, count: int
+) -> list[list[Candidate]] | None:
     """What `beam` finds, where there is machine code for it (kernels/beam_search.py)."""
     if not hasattr(trained.model, "search") or not trained.model.can_search(len(part), size):
         return None
     with torch.autocast("cpu", enabled=False):
         best_texts = trained.model.search(batch_of(trained, part), most, size, penalty, count)
-    texts = [[one[:length].tolist() for one, length in zip(*some)] for some in zip(best_texts.tokens, best_texts.lengths)]
+    texts = [
+        [one[:length].tolist() for one, length in zip(*some)]
+        for some in zip(best_texts.tokens, best_texts.lengths)
+    ]
     every = zip(texts, best_texts.scores.tolist(), best_texts.log_probs.tolist())
     return [[Candidate(*one) for one in zip(*some) if one[0]] for some in every]
 
@@ -76,25 +85,38 @@ def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
 
     def write(part: Sequences, most: np.ndarray) -> Iterator[Hypothesis]:
         if searched := by_machine_code(trained, part, most, 1, 0.0, 1):
-            yield from (hypothesis(trained, part, row, one) for row, (one, *_) in enumerate(searched))
+            yield from (
+                hypothesis(trained, part, row, one) for row, (one, *_) in enumerate(searched)
+            )
             return
         first, state = begin(trained, part, int(most.max()))
-        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(part), end, 1)
+        chosen, sums = together(
+            stepper(trained), first, state, most, GREEDY, [0] * len(part), end, 1
+        )
         for row, (tokens, total) in enumerate(zip(chosen, sums)):
             yield Hypothesis(text_of(trained, tokens, own_words(part, row)), tokens, total, total)
 
     return in_batches(write, trained, encoded, 1)
 
 
-def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count: int, precision: str) -> list[list[Hypothesis]]:
+def best(
+    trained: Trained, encoded: Sequences, size: int, penalty: float, count: int, precision: str
+) -> list[list[Hypothesis]]:
     """The `count` best for every row, that a search through `size` beginnings at once finds."""
     check(size, penalty, count)
     if precision not in PRECISIONS:
-        raise Mistake("precision={precision!r}: expected one of {choices}.", precision=precision, choices=", ".join(PRECISIONS))
+        raise Mistake(
+            "precision={precision!r}: expected one of {choices}.",
+            precision=precision,
+            choices=", ".join(PRECISIONS),
+        )
     with torch.autocast(trained.device.split(":")[0], torch.bfloat16, enabled=precision == "bf16"):
         if size == 1:
             texts = greedy(trained, encoded)
-            return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in texts]
+            return [
+                [replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)]
+                for one in texts
+            ]
         end = trained.inputs.target.special.end
 
         def write(part: Sequences, most: np.ndarray) -> Iterator[list[Hypothesis]]:
@@ -113,19 +135,31 @@ def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) ->
     layer's."""
     for row, tokens in enumerate(chosen):
         source = encoded.take(np.array([row]))
-        examples = Examples(source, written=Sequences.of([np.array(tokens, np.int32)]), longest=trained.inputs.longest)
+        examples = Examples(
+            source,
+            written=Sequences.of([np.array(tokens, np.int32)]),
+            longest=trained.inputs.longest,
+        )
         trace = Trace()
         with torch.inference_mode():
             trained.model(examples.batch(np.array([0])).to(trained.device), trace)
-        names = [name for name in trace.notes if name.startswith("decoder") and name.endswith(("memory", "attention"))]
+        names = [
+            name
+            for name in trace.notes
+            if name.startswith("decoder") and name.endswith(("memory", "attention"))
+        ]
         across = [name for name in names if name.endswith("memory")] or names
         if not across:
-            raise Mistake("{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
-                          rung=trained.rung)  # fmt: skip
+            raise Mistake(
+                "{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
+                rung=trained.rung,
+            )
         weights = trace.notes[across[-1]][0].float().mean(0)  # (T, S)
-        yield {"source_tokens": source_tokens(trained, encoded, row),
-               "target_tokens": target_tokens(trained, encoded, row, tokens),
-               "attention": weights.cpu().numpy().round(4).tolist()}  # fmt: skip
+        yield {
+            "source_tokens": source_tokens(trained, encoded, row),
+            "target_tokens": target_tokens(trained, encoded, row, tokens),
+            "attention": weights.cpu().numpy().round(4).tolist(),
+        }
 
 
 def source_tokens(trained: Trained, encoded: Sequences, row: int) -> list[str]:

@@ -22,18 +22,30 @@ class Listening:
     def __init__(self, trained: Trained, rate: int):
         model, source = trained.model, trained.inputs.source
         if not by_alignment(model) or not model.body.carried:
-            raise Mistake("a sound can be heard while it comes by a rung that reads one way; train one, as in wenmai train "
-                          "lstm DATA "
-                          "--set bidirectional=false --set normalise=corpus.")  # fmt: skip
+            raise Mistake(
+                "a sound can be heard while it comes by a rung that reads one way; train one, as in wenmai train "
+                "lstm DATA "
+                "--set bidirectional=false --set normalise=corpus."
+            )
         if source.convolutions:
-            raise Mistake("this run has filters that look ahead, and hears whole sounds alone; train it without convolutions.")
+            raise Mistake(
+                "this run has filters that look ahead, and hears whole sounds alone; train it without convolutions."
+            )
         if source.normalise != "corpus":
-            raise Mistake("this run takes the mean of every whole sound off, which is not known while it comes; train it with "
-                          "--set "
-                          "normalise=corpus.")  # fmt: skip
+            raise Mistake(
+                "this run takes the mean of every whole sound off, which is not known while it comes; train it with "
+                "--set "
+                "normalise=corpus."
+            )
         self.trained, self.source, self.model = trained, source, model
         self.resampler, self.features = Resampler(rate, source.rate), FeatureStream(source.features)
-        self.left, self.state, self.last, self.tokens, self.yielded = torch.zeros(0, source.mels), None, None, [], 0
+        self.left, self.state, self.last, self.tokens, self.yielded = (
+            torch.zeros(0, source.mels),
+            None,
+            None,
+            [],
+            0,
+        )
 
     def push(self, samples: np.ndarray) -> Iterator[str]:
         frames = torch.cat([self.left, self.features.push(self.resampler.push(samples))])
@@ -50,8 +62,12 @@ class Listening:
     @torch.inference_mode()
     def read(self, frames: np.ndarray) -> None:
         """(T, F): on from the state that the steps before came to"""
-        x, mask = self.model.input(Batch(torch.from_numpy(frames)[None].to(self.trained.device),
-                                         torch.ones(1, len(frames), dtype=torch.bool, device=self.trained.device)))  # fmt: skip
+        x, mask = self.model.input(
+            Batch(
+                torch.from_numpy(frames)[None].to(self.trained.device),
+                torch.ones(1, len(frames), dtype=torch.bool, device=self.trained.device),
+            )
+        )
         y, _, self.state = self.model.body(x, mask, self.state)
         log_probs = self.model.head.outputs(y, mask)[0].cpu().numpy()
         for token in never_unknown(self.trained, log_probs).argmax(-1).tolist():

@@ -19,7 +19,9 @@ SAMPLES, BUNDLES = 2000, 2000
 
 def ratio(sums: np.ndarray) -> np.ndarray:
     """Σ above / Σ below, of sums (…, 2); 0 where there is nothing to divide by."""
-    return np.divide(sums[..., 0], sums[..., 1], out=np.zeros(sums.shape[:-1]), where=sums[..., 1] != 0)
+    return np.divide(
+        sums[..., 0], sums[..., 1], out=np.zeros(sums.shape[:-1]), where=sums[..., 1] != 0
+    )
 
 
 def mean_ratio(sums: np.ndarray) -> np.ndarray:
@@ -49,7 +51,9 @@ class Metric:
 
 METRICS = {
     "macro_f1": Metric(mean_ratio),
-    "perplexity": Metric(ratio, False, lambda value: np.exp(np.minimum(value, 700.0))),  # its logarithms are compared
+    "perplexity": Metric(
+        ratio, False, lambda value: np.exp(np.minimum(value, 700.0))
+    ),  # its logarithms are compared
     "bits_per_byte": Metric(bits_per_byte, False),
     "bleu": Metric(bleu_of),
     "chrf": Metric(chrf_of),
@@ -118,7 +122,9 @@ class Drawn:
         """The samples, as other seeds would have them too; `number` tells a rung from others, whose seeds are its own."""
         if not self.luck:
             return self.samples
-        return self.samples + self.luck * np.random.default_rng([1, number]).standard_normal(len(self.samples))
+        return self.samples + self.luck * np.random.default_rng([1, number]).standard_normal(
+            len(self.samples)
+        )
 
     def interval(self, metric: Metric) -> list[float]:
         return [float(metric.shown(bound)) for bound in confidence_interval(self.noisy(0))]
@@ -133,10 +139,16 @@ def drawn(terms: Sequence[np.ndarray], metric: Metric, samples: int = SAMPLES) -
 def with_luck(rungs: dict[str, Drawn]) -> dict[str, Drawn]:
     """Two or three seeds say little of how far seeds lie apart: what all rungs say together counts, where a rung's own do not
     lie further apart. A rung that comes out the same with every seed has no luck."""
-    own = {name: one.spread for name, one in rungs.items() if one.spread and np.isfinite(one.spread)}
+    own = {
+        name: one.spread for name, one in rungs.items() if one.spread and np.isfinite(one.spread)
+    }
     usual = float(np.sqrt(np.mean(np.square(list(own.values()))))) if own else 0.0
-    return {name: replace(one, luck=max(own[name], usual) / len(one.each) ** 0.5 if name in own else 0.0)
-            for name, one in rungs.items()}  # fmt: skip
+    return {
+        name: replace(
+            one, luck=max(own[name], usual) / len(one.each) ** 0.5 if name in own else 0.0
+        )
+        for name, one in rungs.items()
+    }
 
 
 def confidence_interval(samples: np.ndarray) -> list[float]:

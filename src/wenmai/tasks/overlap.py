@@ -33,7 +33,10 @@ WORD = re.compile(r"\w+")
 
 def script_of(texts: Sequence[str]) -> Script:
     shares = languages_in(texts)
-    chinese, unspaced = shares.get("zh", 0) + shares.get("zh-Hant", 0), sum(shares.get(code, 0) for code in UNSPACED)
+    chinese, unspaced = (
+        shares.get("zh", 0) + shares.get("zh-Hant", 0),
+        sum(shares.get(code, 0) for code in UNSPACED),
+    )
     if chinese + unspaced > 0.5:
         return "chinese" if chinese >= unspaced else "unspaced"
     letters = [letter for text in texts[:2000] for letter in text if letter.isalpha()]
@@ -58,13 +61,19 @@ def bleu_and_chrf(answers: list[str], targets: list[str], script: Script) -> dic
     if not answers:
         return {"bleu": 0.0, "chrf": 0.0}
     chrf = package("sacrebleu.metrics").CHRF()
-    return {"bleu": bleu(script).corpus_score(answers, [targets]).score, "chrf": chrf.corpus_score(answers, [targets]).score}
+    return {
+        "bleu": bleu(script).corpus_score(answers, [targets]).score,
+        "chrf": chrf.corpus_score(answers, [targets]).score,
+    }
 
 
 def chrf_of_each(answers: list[str], targets: list[str]) -> np.ndarray:
     """chrF of every row by itself (N,)."""
     chrf = package("sacrebleu.metrics").CHRF()
-    return np.array([chrf.sentence_score(answer, [target]).score for answer, target in zip(answers, targets)], np.float64)
+    return np.array(
+        [chrf.sentence_score(answer, [target]).score for answer, target in zip(answers, targets)],
+        np.float64,
+    )
 
 
 def lower_bleu(answers: list[str], targets: list[str], script: Script = "english") -> float:
@@ -76,7 +85,9 @@ def bleu_counts(answers: list[str], targets: list[str], script: Script) -> np.nd
     """(N, 10): n-grams that are right, n-grams, and tokens of each row and its target; BLEU is a function of their sums."""
     metric = bleu(script)
     rows = [metric.corpus_score([answer], [[target]]) for answer, target in zip(answers, targets)]
-    return np.array([[*row.counts, *row.totals, row.sys_len, row.ref_len] for row in rows], np.int64).reshape(-1, 10)
+    return np.array(
+        [[*row.counts, *row.totals, row.sys_len, row.ref_len] for row in rows], np.int64
+    ).reshape(-1, 10)
 
 
 def bleu_of(sums: np.ndarray) -> np.ndarray:
@@ -84,8 +95,14 @@ def bleu_of(sums: np.ndarray) -> np.ndarray:
     count = package("sacrebleu.metrics").BLEU.compute_bleu
 
     def one(row: np.ndarray) -> float:
-        right, all_of_them, (answered, expected) = row[:4].tolist(), row[4:8].tolist(), row[8:].tolist()
-        return count(right, all_of_them, answered, expected, smooth_method="exp").score  # as corpus_score does
+        right, all_of_them, (answered, expected) = (
+            row[:4].tolist(),
+            row[4:8].tolist(),
+            row[8:].tolist(),
+        )
+        return count(
+            right, all_of_them, answered, expected, smooth_method="exp"
+        ).score  # as corpus_score does
 
     return np.apply_along_axis(one, -1, np.rint(sums).astype(np.int64))
 
@@ -95,30 +112,54 @@ def chrf_counts(answers: list[str], targets: list[str]) -> np.ndarray:
     rows = []
     for answer, target in zip(answers, targets):
         ours, theirs = "".join(answer.split()), "".join(target.split())
-        both = [[Counter(text[at : at + size] for at in range(len(text) - size + 1)) for text in (ours, theirs)]
-                for size in range(1, 7)]  # fmt: skip
-        rows.append([count for one, other in both for count in (one.total(), other.total(), (one & other).total())])
+        both = [
+            [
+                Counter(text[at : at + size] for at in range(len(text) - size + 1))
+                for text in (ours, theirs)
+            ]
+            for size in range(1, 7)
+        ]
+        rows.append(
+            [
+                count
+                for one, other in both
+                for count in (one.total(), other.total(), (one & other).total())
+            ]
+        )
     return np.array(rows, np.int64).reshape(-1, 18)
 
 
 def chrf_of(sums: np.ndarray) -> np.ndarray:
     """Of such counts, summed over rows (…, 18): as sacrebleu has it, sizes that nobody has are left out of the means."""
-    answered, expected, right = np.moveaxis(sums.reshape(*sums.shape[:-1], 6, 3), -1, 0)  # (…, 6) each
+    answered, expected, right = np.moveaxis(
+        sums.reshape(*sums.shape[:-1], 6, 3), -1, 0
+    )  # (…, 6) each
     there = (answered > 0) & (expected > 0)
     count = np.maximum(1, there.sum(-1))
-    precision, recall = ((right / np.maximum(1, side) * there).sum(-1) / count for side in (answered, expected))
+    precision, recall = (
+        (right / np.maximum(1, side) * there).sum(-1) / count for side in (answered, expected)
+    )
     return 500 * precision * recall / np.maximum(4 * precision + recall, 1e-300)
 
 
-def rouge(answers: list[str], targets: list[str], script: Script, stems: bool = True) -> dict[str, np.ndarray]:
+def rouge(
+    answers: list[str], targets: list[str], script: Script, stems: bool = True
+) -> dict[str, np.ndarray]:
     """rouge_1, rouge_2 and rouge_l of every row (N,)."""
     words = SimpleNamespace(tokenize=lambda text: WORD.findall(text.lower()))
-    characters = SimpleNamespace(tokenize=lambda text: list("".join(text.split())))  # as they stand, without white space
+    characters = SimpleNamespace(
+        tokenize=lambda text: list("".join(text.split()))
+    )  # as they stand, without white space
     own = {"english": None, "spaced": words}.get(script, characters)
-    scorer = package("rouge_score.rouge_scorer").RougeScorer(["rouge1", "rouge2", "rougeL"], stems, tokenizer=own)
+    scorer = package("rouge_score.rouge_scorer").RougeScorer(
+        ["rouge1", "rouge2", "rougeL"], stems, tokenizer=own
+    )
     rows = [scorer.score(target, answer) for target, answer in zip(targets, answers)]
     names = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}
-    return {name: np.array([row[theirs].fmeasure for row in rows], np.float64) for name, theirs in names.items()}
+    return {
+        name: np.array([row[theirs].fmeasure for row in rows], np.float64)
+        for name, theirs in names.items()
+    }
 
 
 def package(module: str):
@@ -128,5 +169,8 @@ def package(module: str):
         return importlib.import_module(module)
     except ImportError:
         name = module.partition(".")[0].replace("_", "-")
-        raise Mistake("to score what was written takes the package {package}; run pip install {package2}.", package=name,
-                      package2=name) from None  # fmt: skip
+        raise Mistake(
+            "to score what was written takes the package {package}; run pip install {package2}.",
+            package=name,
+            package2=name,
+        ) from None

@@ -20,7 +20,9 @@ from wenmai.errors import Mistake
 NEVER = float("-inf")
 LEAST = -9.0  # log p of a token at a frame, below which it opens no new prefix
 SMALL = 300  # words of a vocabulary that are all asked for after every word
-Fusion = Callable[[tuple[int, ...]], float]  # the tokens of a text so far → what a language model adds to its score
+Fusion = Callable[
+    [tuple[int, ...]], float
+]  # the tokens of a text so far → what a language model adds to its score
 
 
 class BeamHypothesis(NamedTuple):
@@ -34,8 +36,15 @@ def add(first: float, second: float) -> float:
     return high if low == NEVER else high + log1p(exp(low - high))
 
 
-def prefix_beam(log_probs: np.ndarray, blank: int, size: int = 16, count: int = 1, fusion: Fusion | None = None,
-                final: Fusion | None = None, least: float = LEAST) -> list[BeamHypothesis]:  # fmt: skip
+def prefix_beam(
+    log_probs: np.ndarray,
+    blank: int,
+    size: int = 16,
+    count: int = 1,
+    fusion: Fusion | None = None,
+    final: Fusion | None = None,
+    least: float = LEAST,
+) -> list[BeamHypothesis]:
     """The `count` best texts of (T, V + 1), the best first. `fusion` and `final`: what a language model adds to a text that may
     go on, and to one that is over."""
     fusion = fusion or (lambda tokens: 0.0)
@@ -63,7 +72,10 @@ def prefix_beam(log_probs: np.ndarray, blank: int, size: int = 16, count: int = 
         else:
             beams = grown
     final = final or fusion
-    hypotheses = [BeamHypothesis(list(prefix), add(*both) + final(prefix), add(*both)) for prefix, both in beams.items()]
+    hypotheses = [
+        BeamHypothesis(list(prefix), add(*both) + final(prefix), add(*both))
+        for prefix, both in beams.items()
+    ]
     return sorted(hypotheses, key=lambda one: -one.score)[:count]
 
 
@@ -112,7 +124,9 @@ class LanguageFusion:
     def best(self, begun: str, state, ahead: np.ndarray) -> float:
         """log p of the most probable word that begins so; of none, that of an unknown one"""
         first, last = bisect_left(self.known, begun), bisect_left(self.known, begun + chr(0x10FFFF))
-        return float(ahead[first:last].max()) if last > first else self.model.advance(state, begun)[0]
+        return (
+            float(ahead[first:last].max()) if last > first else self.model.advance(state, begun)[0]
+        )
 
     def final(self, tokens: tuple[int, ...]) -> float:
         total, state, begun, count, _ = self.state(tokens)
@@ -124,5 +138,7 @@ class LanguageFusion:
 
 def check_model(model) -> None:
     if not hasattr(model, "advance"):
-        raise Mistake("lm={model!r} is no language model; give one that generates, such as LanguageModel(\"ngram\").fit(texts).",
-                      model=model)  # fmt: skip
+        raise Mistake(
+            'lm={model!r} is no language model; give one that generates, such as LanguageModel("ngram").fit(texts).',
+            model=model,
+        )

@@ -34,21 +34,35 @@ class Profile:
     few_rows: tuple  # inputs and targets of no meaning, to compile kernels with
 
     # Compare.
-    terms: Callable[..., np.ndarray] = row_terms  # (estimator, task of the data, part, metric) → what its rows add to it
+    terms: Callable[..., np.ndarray] = (
+        row_terms  # (estimator, task of the data, part, metric) → what its rows add to it
+    )
     judged: str = ""  # the metric on the validation rows while a rung is trained, where it is not the task's own
     quick: Mapping = field(default_factory=dict)  # options of `evaluate` where it has to be quick
     # so large a share of the rows
     fewer: Callable[..., Part] = lambda task, train, share, seed: train.random_share(share, seed)
-    complete: Callable[..., bool] = lambda task, some, all_rows: True  # whether all can be asked of who learned from some
-    settled: tuple[str, ...] = ()  # options that all rows settle, and a few of them might settle otherwise
-    keeps_tokens: bool = False  # with fewer rows too: fewer words known would be fewer to be wrong about
+    complete: Callable[..., bool] = lambda task, some, all_rows: (
+        True
+    )  # whether all can be asked of who learned from some
+    settled: tuple[
+        str, ...
+    ] = ()  # options that all rows settle, and a few of them might settle otherwise
+    keeps_tokens: bool = (
+        False  # with fewer rows too: fewer words known would be fewer to be wrong about
+    )
     # (metric, rows, terms of every rung and part) → the metric by which all models can be compared, and notes
     common_metric: Callable[..., tuple[str, list[str]]] = lambda metric, rows, terms: (metric, [])
-    baseline: Callable[..., Baseline] = of_rows  # (data, metric, what loads a run) → what can be had without a model
-    unskilled: Callable[..., tuple] = mean_or_last  # of rows: (task, inputs, targets) → such answers
+    baseline: Callable[..., Baseline] = (
+        of_rows  # (data, metric, what loads a run) → what can be had without a model
+    )
+    unskilled: Callable[..., tuple] = (
+        mean_or_last  # of rows: (task, inputs, targets) → such answers
+    )
     # (data, metric, the best score, that of the baseline) → what is worth saying of them beside the advice
     remark: Callable[..., Message | None] = lambda data, metric, best, without: None
-    per_class: Callable[..., list[dict] | None] = class_scores  # (task, confusion, decided, targets) → precision, recall, F1
+    per_class: Callable[..., list[dict] | None] = (
+        class_scores  # (task, confusion, decided, targets) → precision, recall, F1
+    )
     details: Callable[..., dict] = lambda task: {}  # what the report says of how scores are counted
 
     # The command line.
@@ -56,7 +70,9 @@ class Profile:
     unit: Callable[..., str] = lambda inputs: ""  # what the metric is one of
     counted: str = "speed"  # what the leaderboard counts a second: predictions (speed) or tokens
     at_once: int = 4096  # rows that are answered before their answers are written, and so kept
-    blank_answer: Mapping | None = None  # for a text without a letter, which the model is not asked about
+    blank_answer: Mapping | None = (
+        None  # for a text without a letter, which the model is not asked about
+    )
 
     def settled_options(self, task) -> dict:
         return {name: value for name in self.settled if (value := getattr(task, name))}

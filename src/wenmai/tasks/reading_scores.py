@@ -1,9 +1,9 @@
 """Exact match and F1 of an answer, as SQuAD's and CMRC's own scripts count them. Of several references the best counts.
 
-    SQuAD   words in lower case, without marks and a, an, the            Rajpurkar et al. 2016; 2018 where some have no answer
-            F1 = 2PR / (P + R) over the words that both have, however they stand
-    CMRC    Chinese by characters, other words as they are, without marks        Cui et al. 2019
-            F1 over the longest run that both have in common
+SQuAD   words in lower case, without marks and a, an, the            Rajpurkar et al. 2016; 2018 where some have no answer
+        F1 = 2PR / (P + R) over the words that both have, however they stand
+CMRC    Chinese by characters, other words as they are, without marks        Cui et al. 2019
+        F1 over the longest run that both have in common
 """
 
 import re
@@ -32,7 +32,9 @@ def rules_for(texts: Sequence[str], impossible: bool) -> str:
     return "squad2" if impossible else "squad"
 
 
-def best_scores(answers: Sequence[str], references: Sequence[Sequence[str]], rules: str) -> np.ndarray:
+def best_scores(
+    answers: Sequence[str], references: Sequence[Sequence[str]], rules: str
+) -> np.ndarray:
     """(N, 2): exact match and F1 of every answer, against the best of its references; none: "" is right."""
     scores = np.zeros((len(answers), 2))
     for row, (answer, known) in enumerate(zip(answers, references)):
@@ -101,17 +103,37 @@ def longest_run(first: list[str], second: list[str]) -> int:
 
 # The words of the Penn Treebank (Marcus et al. 1993) in a sentence, one rule after another. CMRC's script has them from NLTK,
 # which first looks for the ends of sentences: an answer is taken as one.
-TREEBANK = [(re.compile(rule), by) for rule, by in (
-    (r"([«“‘„]|`+)", r" \1 "), (r'^"', " `` "), (r"""([ (\[{<])("|'{2})""", r"\1 `` "),
-    (r"(?<!\w)(')(?!(?:re|ve|ll|[mtsdn])\b)(?=\w)", r"\1 "),
-    (r"""([^.])(\.)([\])}>"'»”’ ]*)\s*$""", r"\1 \2 \3 "),  # the last full stop, not those of e.g.
-    (r"([:,])(\D)", r" \1 \2"), (r"([:,])$", r" \1 "), (r"(\.{2,}|[;@#$%&\u2012-\u2015?!*])", r" \1 "), (r"([^'])' ", r"\1 ' "),
-    (r"([\]\[(){}<>]|--)", r" \1 "), (r"^|$", " "), (r"([»”’])", r" \1 "), (r"''|\"", " '' "), (r"\s+", " "),
-    (r"([^' ])('[smd]|') ", r"\1 \2 "), (r"([^' ])('ll|'re|'ve|n't) ", r"\1 \2 "),
-    (r"\b(can)(not)\b", r" \1 \2 "), (r"\b(d)('ye)\b", r" \1 \2 "), (r"\b(gim|lem)(me)\b", r" \1 \2 "),
-    (r"\b(gon|wan)(na)\b", r" \1 \2 "), (r"\b(got)(ta)\b", r" \1 \2 "), (r"\b(more)('n)\b", r" \1 \2 "),
-    (r" ('t)(is|was)\b", r" \1 \2 "),
-)]  # fmt: skip
+TREEBANK = [
+    (re.compile(rule), by)
+    for rule, by in (
+        (r"([«“‘„]|`+)", r" \1 "),
+        (r'^"', " `` "),
+        (r"""([ (\[{<])("|'{2})""", r"\1 `` "),
+        (r"(?<!\w)(')(?!(?:re|ve|ll|[mtsdn])\b)(?=\w)", r"\1 "),
+        (
+            r"""([^.])(\.)([\])}>"'»”’ ]*)\s*$""",
+            r"\1 \2 \3 ",
+        ),  # the last full stop, not those of e.g.
+        (r"([:,])(\D)", r" \1 \2"),
+        (r"([:,])$", r" \1 "),
+        (r"(\.{2,}|[;@#$%&\u2012-\u2015?!*])", r" \1 "),
+        (r"([^'])' ", r"\1 ' "),
+        (r"([\]\[(){}<>]|--)", r" \1 "),
+        (r"^|$", " "),
+        (r"([»”’])", r" \1 "),
+        (r"''|\"", " '' "),
+        (r"\s+", " "),
+        (r"([^' ])('[smd]|') ", r"\1 \2 "),
+        (r"([^' ])('ll|'re|'ve|n't) ", r"\1 \2 "),
+        (r"\b(can)(not)\b", r" \1 \2 "),
+        (r"\b(d)('ye)\b", r" \1 \2 "),
+        (r"\b(gim|lem)(me)\b", r" \1 \2 "),
+        (r"\b(gon|wan)(na)\b", r" \1 \2 "),
+        (r"\b(got)(ta)\b", r" \1 \2 "),
+        (r"\b(more)('n)\b", r" \1 \2 "),
+        (r" ('t)(is|was)\b", r" \1 \2 "),
+    )
+]
 
 
 @lru_cache(1 << 14)

@@ -39,7 +39,11 @@ class References:
         return known.most_common(1)[0][0] if known else None
 
     def span_counts(self) -> Counter:
-        return Counter((start, start + len(text)) for text, start in zip(self.texts, self.starts) if start != NOWHERE)
+        return Counter(
+            (start, start + len(text))
+            for text, start in zip(self.texts, self.starts)
+            if start != NOWHERE
+        )
 
     def spans(self, everywhere: bool) -> list[tuple[int, int]]:
         """From where to where answers stand, the one that most people gave first: as they are placed, or, with `everywhere` and
@@ -47,15 +51,22 @@ class References:
         known = dict.fromkeys(span for span, _ in self.span_counts().most_common())
         if everywhere or not self.starts_given:
             each = zip(self.texts, self.places)
-            known |= dict.fromkeys((start, start + len(text)) for text, places in each for start in places)
+            known |= dict.fromkeys(
+                (start, start + len(text)) for text, places in each for start in places
+            )
         return list(known)[:MOST]
 
 
 def always_first(references: Sequence[References]) -> bool:
     """Whether answers that stand in several places are said to begin at the first of them, all of them: then it says no more than
     the text itself does."""
-    several = [(start, places[0]) for one in references if one.starts_given for start, places in zip(one.starts, one.places)
-               if len(places) > 1 and start != NOWHERE]  # fmt: skip
+    several = [
+        (start, places[0])
+        for one in references
+        if one.starts_given
+        for start, places in zip(one.starts, one.places)
+        if len(places) > 1 and start != NOWHERE
+    ]
     return len(several) >= TELLING and all(start <= first for start, first in several)
 
 
@@ -67,10 +78,20 @@ def references_of(answer, context: str, where) -> References:
     if isinstance(answer, dict):
         answer, starts = answer.get("text"), answer.get("answer_start")
         starts = starts if starts is None or isinstance(starts, (list, tuple)) else [starts]
-    texts = [] if answer is None or answer == "" else list(answer) if isinstance(answer, (list, tuple)) else [answer]
+    texts = (
+        []
+        if answer is None or answer == ""
+        else list(answer)
+        if isinstance(answer, (list, tuple))
+        else [answer]
+    )
     if any(not isinstance(text, str) for text in texts):
-        raise Mistake("{where}: found {value!r} as an answer, expected a text, a list of texts, or nothing where there is no "
-                      "answer.", where=where, value=str(answer)[:40])  # fmt: skip
+        raise Mistake(
+            "{where}: found {value!r} as an answer, expected a text, a list of texts, or nothing where there is no "
+            "answer.",
+            where=where,
+            value=str(answer)[:40],
+        )
     return located([text for text in texts if text.strip()], starts or [], context, where)
 
 
@@ -85,13 +106,27 @@ def located(texts: Sequence[str], starts: Sequence[int], context: str, where) ->
     if texts and all(start == NOWHERE for start in places):
         many = context.count(texts[0])
         if many:
-            raise Mistake("{where}: the answer {answer!r} does not stand at {start}, where it is said to begin, and {count} "
-                          "times elsewhere in its context; correct its place, or leave it out.", where=where,
-                          answer=short(texts[0]), start=starts[0], count=many)  # fmt: skip
-        raise Mistake("{where}: the answer {answer!r} does not stand in its context; correct the row, or have answers written "
-                      "out, which --task reply does.", where=where, answer=short(texts[0]))  # fmt: skip
-    return References(tuple(texts), tuple(places), moved, tuple(tuple(islice(whole(text, context), MOST)) for text in texts),
-                      any(start is not None for start in starts))  # fmt: skip
+            raise Mistake(
+                "{where}: the answer {answer!r} does not stand at {start}, where it is said to begin, and {count} "
+                "times elsewhere in its context; correct its place, or leave it out.",
+                where=where,
+                answer=short(texts[0]),
+                start=starts[0],
+                count=many,
+            )
+        raise Mistake(
+            "{where}: the answer {answer!r} does not stand in its context; correct the row, or have answers written "
+            "out, which --task reply does.",
+            where=where,
+            answer=short(texts[0]),
+        )
+    return References(
+        tuple(texts),
+        tuple(places),
+        moved,
+        tuple(tuple(islice(whole(text, context), MOST)) for text in texts),
+        any(start is not None for start in starts),
+    )
 
 
 def whole(text: str, context: str) -> Iterator[int]:
@@ -99,7 +134,10 @@ def whole(text: str, context: str) -> Iterator[int]:
     start = context.find(text)
     while start >= 0:
         end = start + len(text)
-        if not (goes_on(context[start - 1 : start], text[0]) or goes_on(text[-1], context[end : end + 1])):
+        if not (
+            goes_on(context[start - 1 : start], text[0])
+            or goes_on(text[-1], context[end : end + 1])
+        ):
             yield start
         start = context.find(text, start + 1)
 
@@ -127,8 +165,14 @@ def pairs_in(chunk: Chunk, source: str, first: str = "context") -> list[tuple[st
     """(context, question) of every row, neither without words."""
     for name in (first, "question"):
         if name not in chunk.columns:
-            raise Mistake("{file} has no column {name} (found: {names}); name it with --columns {first}=NAME,question=NAME,"
-                          "answer=NAME.", file=source, name=name, names=listed(chunk.columns), first=first)  # fmt: skip
+            raise Mistake(
+                "{file} has no column {name} (found: {names}); name it with --columns {first}=NAME,question=NAME,"
+                "answer=NAME.",
+                file=source,
+                name=name,
+                names=listed(chunk.columns),
+                first=first,
+            )
     pairs = list(zip(texts_in(chunk, first, source), texts_in(chunk, "question", source)))
     check_pairs(pairs, line_of(chunk, source))
     return pairs
@@ -136,27 +180,50 @@ def pairs_in(chunk: Chunk, source: str, first: str = "context") -> list[tuple[st
 
 def check_pairs(pairs, where) -> None:
     for row, pair in enumerate(pairs):
-        if not isinstance(pair, (tuple, list)) or len(pair) < 2 or not all(isinstance(text, str) for text in pair[:2]):
-            raise Mistake("{where}: found {value!r}, expected a context and a question, two texts.", where=where(row),
-                          value=str(pair)[:40])  # fmt: skip
+        if (
+            not isinstance(pair, (tuple, list))
+            or len(pair) < 2
+            or not all(isinstance(text, str) for text in pair[:2])
+        ):
+            raise Mistake(
+                "{where}: found {value!r}, expected a context and a question, two texts.",
+                where=where(row),
+                value=str(pair)[:40],
+            )
         if not pair[0].strip():
-            raise Mistake("{where}: the context is empty; give a text to look for the answer in, or drop the row.",
-                          where=where(row))  # fmt: skip
+            raise Mistake(
+                "{where}: the context is empty; give a text to look for the answer in, or drop the row.",
+                where=where(row),
+            )
         if not any(map(str.isalnum, pair[1])):
-            raise Mistake("{where}: the question {question!r} has no words; give one, or drop the row.", where=where(row),
-                          question=short(pair[1]))  # fmt: skip
+            raise Mistake(
+                "{where}: the question {question!r} has no words; give one, or drop the row.",
+                where=where(row),
+                question=short(pair[1]),
+            )
 
 
 def references_in(chunk: Chunk, source: str) -> list[References]:
     columns, where = chunk.columns, line_of(chunk, source)
     name = next((name for name in ("answers", "answer") if name in columns), None)
     if name is None:
-        raise Mistake("{file} has no column answer (found: {names}); name it with --columns context=NAME,question=NAME,"
-                      "answer=NAME.", file=source, names=listed(columns))  # fmt: skip
-    starts = next((columns[name] for name in ("answer_starts", "answer_start") if name in columns), [None] * len(chunk))
+        raise Mistake(
+            "{file} has no column answer (found: {names}); name it with --columns context=NAME,question=NAME,"
+            "answer=NAME.",
+            file=source,
+            names=listed(columns),
+        )
+    starts = next(
+        (columns[name] for name in ("answer_starts", "answer_start") if name in columns),
+        [None] * len(chunk),
+    )
     contexts, rows = texts_in(chunk, "context", source), []
     for row, (answer, start) in enumerate(zip(columns[name], starts)):
-        answer = answer if isinstance(answer, dict) else {"text": answer_text(answer), "answer_start": as_starts(start)}
+        answer = (
+            answer
+            if isinstance(answer, dict)
+            else {"text": answer_text(answer), "answer_start": as_starts(start)}
+        )
         rows.append(references_of(answer, contexts[row], where(row)))
     return rows
 

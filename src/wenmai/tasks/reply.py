@@ -40,11 +40,20 @@ class Reply:
     estimator_type = None
 
     inspect_targets, split, held_out, score = rows.no_notes, rows.split, rows.held_out, rows.score
-    training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
+    training_examples, outputs, log_prob = (
+        writing.training_examples,
+        writing.outputs,
+        writing.log_prob,
+    )
     # as translations are written
     head, encoded = Translate.head, Translate.encoded
     cut_notes, source_cut_notes = Translate.cut_notes, Translate.source_cut_notes
-    sources, predict, hypotheses, evaluate = Translate.sources, Translate.predict, Translate.hypotheses, Translate.evaluate
+    sources, predict, hypotheses, evaluate = (
+        Translate.sources,
+        Translate.predict,
+        Translate.hypotheses,
+        Translate.evaluate,
+    )
     trace_examples = Translate.trace_examples
     running_text = two_texts = False
 
@@ -62,8 +71,12 @@ class Reply:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "answer" not in chunk.columns:
-            raise Mistake("{file} has no column answer (found: {names}), which is what a model learns to write; name it with "
-                          "--columns answer=NAME.", file=source, names=listed(chunk.columns))  # fmt: skip
+            raise Mistake(
+                "{file} has no column answer (found: {names}), which is what a model learns to write; name it with "
+                "--columns answer=NAME.",
+                file=source,
+                names=listed(chunk.columns),
+            )
         texts = texts_in(chunk, "answer", source)
         self.encode(texts, line_of(chunk, source))
         return texts
@@ -80,16 +93,22 @@ class Reply:
     def learn(self, targets, where=row_name) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
-            raise Mistake("found one answer only ({only}) in {rows} rows; to learn, at least two are needed.",
-                          only=short(targets[0]) if len(targets) else "–", rows=len(targets))  # fmt: skip
+            raise Mistake(
+                "found one answer only ({only}) in {rows} rows; to learn, at least two are needed.",
+                only=short(targets[0]) if len(targets) else "–",
+                rows=len(targets),
+            )
         self.rules = rules_for(list(targets), False)
         return []
 
     def encode(self, targets, where=row_name) -> None:
         for row, text in enumerate(targets):
             if not isinstance(text, str) or not text.strip():
-                raise Mistake("{where}: found {value!r} as an answer, expected a text to write; give one, or drop the row.",
-                              where=where(row), value=str(text)[:40])  # fmt: skip
+                raise Mistake(
+                    "{where}: found {value!r} as an answer, expected a text to write; give one, or drop the row.",
+                    where=where(row),
+                    value=str(text)[:40],
+                )
 
     # Learning
 
@@ -102,18 +121,25 @@ class Reply:
         examples = self.examples(untrained, inputs, targets, where)
         some = np.sort(np.random.default_rng(0).permutation(len(examples))[:JUDGED])
         few, expected = examples.take(some), [targets[row] for row in some]
-        return lambda trained: self.scores([one.text for one in hypotheses.greedy(trained, few.inputs)], expected)[self.metric]
+        return lambda trained: self.scores(
+            [one.text for one in hypotheses.greedy(trained, few.inputs)], expected
+        )[self.metric]
 
     # Answering
 
     def examples(self, trained: Trained, inputs, targets=None, where=row_name) -> Examples:
-        inputs, targets = self.prepare(values.listed(inputs))[0], None if targets is None else values.listed(targets)
+        inputs, targets = (
+            self.prepare(values.listed(inputs))[0],
+            None if targets is None else values.listed(targets),
+        )
         if targets is not None:
             self.encode(targets, where)
         return self.encoded(trained, inputs, targets)
 
     def predict_proba(self, trained: Trained, inputs):
-        raise Mistake("answers that are written out have no table; answers(inputs) says how probable each is.")
+        raise Mistake(
+            "answers that are written out have no table; answers(inputs) says how probable each is."
+        )
 
     def answers(self, trained: Trained, inputs, **how) -> Answers:
         """{"answer", "log_prob"} a question; `how` as a translation is searched for."""
@@ -124,14 +150,23 @@ class Reply:
     # Scores
 
     def scores(self, answers: list[str], targets: list[str]) -> dict[str, float]:
-        return {metric: float(self.each(answers, targets, metric).mean()) if len(targets) else 0.0 for metric in self.metrics}
+        return {
+            metric: float(self.each(answers, targets, metric).mean()) if len(targets) else 0.0
+            for metric in self.metrics
+        }
 
     def each(self, answers: list[str], targets: list[str], metric: str = "") -> np.ndarray:
         if metric == "f1":
             return best_scores(answers, [[target] for target in targets], self.rules)[:, 1]
-        return np.fromiter((words(one) == words(other) for one, other in zip(answers, targets)), np.float64, len(targets))
+        return np.fromiter(
+            (words(one) == words(other) for one, other in zip(answers, targets)),
+            np.float64,
+            len(targets),
+        )
 
-    def score_terms(self, answers: list[str], targets: list[str], metric: str = "") -> tuple[np.ndarray, np.ndarray]:
+    def score_terms(
+        self, answers: list[str], targets: list[str], metric: str = ""
+    ) -> tuple[np.ndarray, np.ndarray]:
         return self.each(answers, targets, metric), np.ones(len(targets))
 
     # Keeping
@@ -145,10 +180,19 @@ class Reply:
         task.rules = take.one_of(saved, "rules", RULES)
         return task
 
-    profile = Profile(phrase("task", "reply"), measure_translations, describe_questions,
-                      few_rows=([("a b", "a c"), ("b c", "b d")] * 2, ["x", "y"] * 2), judged="exact_match", quick={"beam": 1},
-                      terms=translation_terms, baseline=bag_of_words, counted="tokens",
-                      next_command="answer {run} --context … --question …", at_once=1024)  # fmt: skip
+    profile = Profile(
+        phrase("task", "reply"),
+        measure_translations,
+        describe_questions,
+        few_rows=([("a b", "a c"), ("b c", "b d")] * 2, ["x", "y"] * 2),
+        judged="exact_match",
+        quick={"beam": 1},
+        terms=translation_terms,
+        baseline=bag_of_words,
+        counted="tokens",
+        next_command="answer {run} --context … --question …",
+        at_once=1024,
+    )
 
 
 def words(text: str) -> list[str]:

@@ -16,7 +16,15 @@ from wenmai.data.values import check_lengths, listed, pick
 from wenmai.errors import Mistake
 from wenmai.kernels import waiting
 from wenmai.locale import Message
-from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
+from wenmai.tasks.contract import (
+    Answers,
+    Parts,
+    Scores,
+    Trained,
+    TrainingExamples,
+    Untrained,
+    row_name,
+)
 from wenmai.training import memory
 
 FEWEST = 20  # rows of which some are held out
@@ -45,11 +53,15 @@ def inputs_apart(task, inputs, targets) -> tuple:
 # Learning
 
 
-def split(task, inputs, targets, valid: tuple | None, share: float, seed: int, tunes: bool = True) -> Parts:
+def split(
+    task, inputs, targets, valid: tuple | None, share: float, seed: int, tunes: bool = True
+) -> Parts:
     inputs, targets = listed(inputs), listed(targets)
     check_lengths(inputs, targets)
     if valid is not None or not share or len(inputs) < FEWEST:
-        return Parts(inputs, targets, valid, np.arange(len(inputs)), np.arange(len(valid[0]) if valid else 0))
+        return Parts(
+            inputs, targets, valid, np.arange(len(inputs)), np.arange(len(valid[0]) if valid else 0)
+        )
     kept, held = task.held_out(inputs, targets, share, seed)
     valid = pick(inputs, held), pick(targets, held)
     return Parts(pick(inputs, kept), pick(targets, kept), valid, kept, held)
@@ -65,9 +77,13 @@ def learn_inputs(task, inputs, targets, options: dict, framed: bool = False):
     return task.reads(inputs, task.texts, framed, **options)
 
 
-def training_examples(task, untrained: Untrained, inputs, targets, rows: np.ndarray, where: Callable) -> TrainingExamples:
+def training_examples(
+    task, untrained: Untrained, inputs, targets, rows: np.ndarray, where: Callable
+) -> TrainingExamples:
     """Where there is a target a step, a row that is too long is learned in windows."""
-    examples = Examples(untrained.inputs.encode(inputs), task.encode(targets), longest=untrained.inputs.longest)
+    examples = Examples(
+        untrained.inputs.encode(inputs), task.encode(targets), longest=untrained.inputs.longest
+    )
     notes = cut_notes(untrained, examples)
     if isinstance(examples.targets, Sequences):
         examples = examples.windows(examples.longest)
@@ -86,9 +102,14 @@ def cut_notes(trained: Trained, examples: Examples) -> list[str]:
 def cut_note(lengths: np.ndarray, most: int) -> list[str]:
     """Of texts of these lengths, where some are longer than what is read."""
     over = int((lengths > most).sum())
-    note = Message("{over:,} of the {rows:,} texts are cut: a network reads their first {most:,} tokens, and the longest has "
-                   "{longest:,}; train with --set max_length={longest} to read more", over=over, rows=len(lengths), most=most,
-                   longest=int(lengths.max(initial=0)))  # fmt: skip
+    note = Message(
+        "{over:,} of the {rows:,} texts are cut: a network reads their first {most:,} tokens, and the longest has "
+        "{longest:,}; train with --set max_length={longest} to read more",
+        over=over,
+        rows=len(lengths),
+        most=most,
+        longest=int(lengths.max(initial=0)),
+    )
     return [note] if over else []
 
 
@@ -108,7 +129,9 @@ def watched(task, parts: Parts, seed: int) -> tuple:
 
 def judge(task, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
     examples = task.examples(untrained, *watched(task, parts, seed))
-    return lambda trained: task.scores(decided(task, trained, examples), examples.targets)[task.metric]
+    return lambda trained: task.scores(decided(task, trained, examples), examples.targets)[
+        task.metric
+    ]
 
 
 # Answering
@@ -121,9 +144,14 @@ def examples(task, trained: Trained, inputs, targets=None, where: Callable = row
     examples = Examples(trained.inputs.encode(inputs), encoded, longest=trained.inputs.longest)
     if isinstance(examples.targets, Sequences):
         for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
-            raise Mistake("{where}: found {actual} {targets} for a text that is cut into {expected} tokens, expected one "
-                          "for each; give the tokens instead of the text.", where=where(row), targets=task.target,
-                          actual=examples.targets.lengths[row], expected=examples.inputs.lengths[row])  # fmt: skip
+            raise Mistake(
+                "{where}: found {actual} {targets} for a text that is cut into {expected} tokens, expected one "
+                "for each; give the tokens instead of the text.",
+                where=where(row),
+                targets=task.target,
+                actual=examples.targets.lengths[row],
+                expected=examples.inputs.lengths[row],
+            )
     return examples
 
 
@@ -178,7 +206,10 @@ def predict(task, trained: Trained, inputs) -> tuple:
 
 def predict_proba(task, trained: Trained, inputs):
     if not trained.model.has_probabilities:
-        raise Mistake("the {rung} answers without probabilities here; to classify or tag, softmax has them.", rung=trained.rung)
+        raise Mistake(
+            "the {rung} answers without probabilities here; to classify or tag, softmax has them.",
+            rung=trained.rung,
+        )
     return task.probabilities(task.outputs(trained, task.examples(trained, inputs)), trained.model)
 
 
@@ -203,14 +234,19 @@ def pairs(task, trained: Trained, inputs, targets, where: Callable = row_name) -
 
 def evaluate(task, trained: Trained, inputs, targets, where: Callable = row_name) -> Scores:
     examples = pairs(task, trained, inputs, targets, where)
-    return Scores(task.scores(decided(task, trained, examples), examples.targets), cut_notes(trained, examples))
+    return Scores(
+        task.scores(decided(task, trained, examples), examples.targets),
+        cut_notes(trained, examples),
+    )
 
 
 def score(task, trained: Trained, inputs, targets) -> float:
     return task.evaluate(trained, inputs, targets)[task.metric]
 
 
-def trace_examples(task, trained: Trained, inputs, targets=None) -> tuple[Examples, list | None, None]:
+def trace_examples(
+    task, trained: Trained, inputs, targets=None
+) -> tuple[Examples, list | None, None]:
     examples, known = task.examples(trained, inputs, targets), trained.inputs
     if not isinstance(examples.inputs, Sequences) or examples.inputs.flat.ndim > 1:
         return examples, None, None
@@ -219,7 +255,10 @@ def trace_examples(task, trained: Trained, inputs, targets=None) -> tuple[Exampl
 
 def named(rows: Sequences, known) -> list[list[str]]:
     """The tokens that a network reads of every row."""
-    return [[known.tokenizer.tokens[number] for number in rows.tokens_read(row, known.longest)] for row in range(len(rows))]
+    return [
+        [known.tokenizer.tokens[number] for number in rows.tokens_read(row, known.longest)]
+        for row in range(len(rows))
+    ]
 
 
 def name_alone(task) -> dict:

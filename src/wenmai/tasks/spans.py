@@ -25,14 +25,19 @@ def best_spans(scores: np.ndarray, longest: int, count: int = 1) -> tuple[list[C
     padded = np.concatenate([ends, np.full(longest - 1, -np.inf)]) if len(ends) else ends
     for start in range(0, len(begins), BLOCK):
         block = begins[start : start + BLOCK]
-        spans = np.lib.stride_tricks.sliding_window_view(padded[start : start + len(block) + longest - 1], longest)
+        spans = np.lib.stride_tricks.sliding_window_view(
+            padded[start : start + len(block) + longest - 1], longest
+        )
         table = (block[:, None] + spans).ravel()  # (begins · longest,)
         most = table.max()
         if np.isfinite(most):
             total = np.logaddexp(total, most + np.log(np.exp(table - most).sum()))
         few = np.arange(len(table)) if len(table) <= count else best_of(table, count)
-        kept += [Candidate(start + at // longest, start + at // longest + at % longest, float(table[at]))
-                 for at in few.tolist() if np.isfinite(table[at])]  # fmt: skip
+        kept += [
+            Candidate(start + at // longest, start + at // longest + at % longest, float(table[at]))
+            for at in few.tolist()
+            if np.isfinite(table[at])
+        ]
     kept.sort(key=lambda span: (-span.score, span.first, span.last))
     return kept[:count], float(total)
 

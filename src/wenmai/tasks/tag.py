@@ -41,9 +41,24 @@ class Tag:
     estimator_type, output_type = None, np.float32
 
     # what every task with targets in rows does
-    split_keys, split, held_out, learn_inputs = rows.inputs_apart, rows.split, rows.held_out, rows.learn_inputs
-    training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
-    outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
+    split_keys, split, held_out, learn_inputs = (
+        rows.inputs_apart,
+        rows.split,
+        rows.held_out,
+        rows.learn_inputs,
+    )
+    training_examples, judge, examples, trace_examples = (
+        rows.training_examples,
+        rows.judge,
+        rows.examples,
+        rows.trace_examples,
+    )
+    outputs, streamed, predict, predict_proba = (
+        rows.outputs,
+        rows.streamed,
+        rows.predict,
+        rows.predict_proba,
+    )
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
     running_text = two_texts = False
 
@@ -60,18 +75,32 @@ class Tag:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:
-            raise Mistake("{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.",
-                          file=source, names=listed(chunk.columns))  # fmt: skip
-        units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
+            raise Mistake(
+                "{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.",
+                file=source,
+                names=listed(chunk.columns),
+            )
+        units = next(
+            (chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None
+        )
         rows = []
         for row, tags in enumerate(chunk.columns["tags"]):
             where = line_of(chunk, source)(row)
-            if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
-                raise Mistake('{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
-                              where=where, value=str(tags)[:40])  # fmt: skip
+            if not isinstance(tags, (list, tuple)) or not all(
+                isinstance(tag, str) and tag for tag in tags
+            ):
+                raise Mistake(
+                    '{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
+                    where=where,
+                    value=str(tags)[:40],
+                )
             if units is not None and len(tags) != len(units[row]):
-                raise Mistake("{where}: found {tags} tags for {tokens} tokens, expected one for each.", where=where,
-                              tags=len(tags), tokens=len(units[row]))  # fmt: skip
+                raise Mistake(
+                    "{where}: found {tags} tags for {tokens} tokens, expected one for each.",
+                    where=where,
+                    tags=len(tags),
+                    tokens=len(units[row]),
+                )
             rows.append(list(tags))
         return rows
 
@@ -92,11 +121,18 @@ class Tag:
         if targets is not None:
             for row, tags in enumerate(targets):
                 if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
-                    raise Mistake('row {row}: found {value!r}, expected a list of tags such as ["O", "B-PER"].', row=row + 1,
-                                  value=str(tags)[:40])  # fmt: skip
+                    raise Mistake(
+                        'row {row}: found {value!r}, expected a list of tags such as ["O", "B-PER"].',
+                        row=row + 1,
+                        value=str(tags)[:40],
+                    )
                 if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
-                    raise Mistake("row {row}: found {tags} tags for {tokens} tokens, expected one for each.", row=row + 1,
-                                  tags=len(tags), tokens=len(inputs[row]))  # fmt: skip
+                    raise Mistake(
+                        "row {row}: found {tags} tags for {tokens} tokens, expected one for each.",
+                        row=row + 1,
+                        tags=len(tags),
+                        tokens=len(inputs[row]),
+                    )
         return inputs, targets
 
     def learn(self, targets, where=row_name) -> list[str]:
@@ -106,21 +142,38 @@ class Tag:
             self.classes, self.metric = np.array(tags), "token_accuracy"
         else:
             self.kinds = schemes.read(targets).kinds
-            named = [kind for kind in range(len(self.kinds)) if kind or any(tag in schemes.LETTERS for tag in set(tags) - {"O"})]
-            self._marks = [(schemes.O, 0)] + [(letter, kind) for kind in named for letter in (1, 2, 3, 4)]
-            self.classes = np.array(["O"] + [f"{'OBIES'[letter]}-{self.kinds[kind]}" for letter, kind in self._marks[1:]])
+            named = [
+                kind
+                for kind in range(len(self.kinds))
+                if kind or any(tag in schemes.LETTERS for tag in set(tags) - {"O"})
+            ]
+            self._marks = [(schemes.O, 0)] + [
+                (letter, kind) for kind in named for letter in (1, 2, 3, 4)
+            ]
+            self.classes = np.array(
+                ["O"]
+                + [f"{'OBIES'[letter]}-{self.kinds[kind]}" for letter, kind in self._marks[1:]]
+            )
         if not tags:
-            raise Mistake("found no tokens in {rows} rows; to tag, some are needed, each with its tag.", rows=len(targets))
+            raise Mistake(
+                "found no tokens in {rows} rows; to tag, some are needed, each with its tag.",
+                rows=len(targets),
+            )
         if len(self.classes) < 2:
-            raise Mistake("found one tag only ({tag}) in {rows} rows; to tag, at least two are needed.", tag=short(tags[0]),
-                          rows=len(targets))  # fmt: skip
+            raise Mistake(
+                "found one tag only ({tag}) in {rows} rows; to tag, at least two are needed.",
+                tag=short(tags[0]),
+                rows=len(targets),
+            )
         return notes
 
     def encode(self, targets, where=row_name) -> Sequences:
         offsets = offsets_of(np.fromiter(map(len, targets), np.int64, len(targets)))
         if self.scheme == "plain":
             number = {tag: at for at, tag in enumerate(self.classes.tolist())}
-            flat = np.fromiter((number.get(tag, -1) for row in targets for tag in row), np.int64, int(offsets[-1]))
+            flat = np.fromiter(
+                (number.get(tag, -1) for row in targets for tag in row), np.int64, int(offsets[-1])
+            )
             unknown = np.flatnonzero(flat < 0)
         else:
             spans = schemes.read(targets, self.kinds)
@@ -129,15 +182,25 @@ class Tag:
             for at, mark in enumerate(self._marks):
                 number[mark] = at
             number[schemes.O] = 0
-            for letter_, instead in ((schemes.B, schemes.I), (schemes.E, schemes.I), (schemes.S, schemes.B)):
-                number[letter_] = np.where(number[letter_] < 0, number[instead], number[letter_])  # a head may know fewer letters
+            for letter_, instead in (
+                (schemes.B, schemes.I),
+                (schemes.E, schemes.I),
+                (schemes.S, schemes.B),
+            ):
+                number[letter_] = np.where(
+                    number[letter_] < 0, number[instead], number[letter_]
+                )  # a head may know fewer letters
             flat = number[letter, kind]
             unknown = np.flatnonzero(flat < 0)
         if len(unknown):
             row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
             tag = targets[row][unknown[0] - offsets[row]]
-            raise Mistake("{where}: the tag {tag!r} is not among the trained ones: {names}.", where=where(row), tag=short(tag),
-                          names=listed(sorted({str(c).split("-", 1)[-1] for c in self.classes})))  # fmt: skip
+            raise Mistake(
+                "{where}: the tag {tag!r} is not among the trained ones: {names}.",
+                where=where(row),
+                tag=short(tag),
+                names=listed(sorted({str(c).split("-", 1)[-1] for c in self.classes})),
+            )
         return Sequences(flat, offsets)
 
     def head(self, inputs=None) -> EachOf:
@@ -158,16 +221,25 @@ class Tag:
         """Rows of tags, in the scheme of the data or the one asked for."""
         if self.scheme == "plain":
             named = self.classes[decided.flat].tolist()
-            return [named[start:end] for start, end in zip(decided.offsets[:-1].tolist(), decided.offsets[1:].tolist())]
-        return schemes.write(self.spans(decided), self.scheme if self.write in ("auto", "plain") else self.write)
+            return [
+                named[start:end]
+                for start, end in zip(decided.offsets[:-1].tolist(), decided.offsets[1:].tolist())
+            ]
+        return schemes.write(
+            self.spans(decided), self.scheme if self.write in ("auto", "plain") else self.write
+        )
 
     def probabilities(self, outputs: Sequences, model) -> list[np.ndarray]:
         """(T, C) for every row."""
         head = getattr(model, "head", None)
-        chances = head.probabilities(outputs) if hasattr(head, "probabilities") else np.exp(outputs.flat)
+        chances = (
+            head.probabilities(outputs) if hasattr(head, "probabilities") else np.exp(outputs.flat)
+        )
         return [chances[start:end] for start, end in zip(outputs.offsets[:-1], outputs.offsets[1:])]
 
-    def described(self, values, inputs, outputs: Sequences, decided: Sequences, model) -> list[dict]:
+    def described(
+        self, values, inputs, outputs: Sequences, decided: Sequences, model
+    ) -> list[dict]:
         """{"text", "tokens", "tags", "spans"} a row; text[start:end] of a span is its text. Of frames, tags and spans."""
         tags = self.predictions(decided)
         spans = None if self.scheme == "plain" else self.spans(decided)
@@ -181,14 +253,24 @@ class Tag:
                 text, (tokens, starts) = value, inputs.cut(value)
             else:
                 tokens, (text, starts) = list(value), joined(value)
-            answers.append({"text": text, "tokens": tokens, "tags": tags[row], "spans": [], "starts": starts})
+            answers.append(
+                {"text": text, "tokens": tokens, "tags": tags[row], "spans": [], "starts": starts}
+            )
         for span, row in enumerate(rows):
             answer, offset = answers[row], int(spans.offsets[row])
             first, last = int(spans.first[span]) - offset, int(spans.last[span]) - offset
             mark = {"label": self.kinds[spans.kind[span]], "tokens": [first, last + 1]}
             if "starts" in answer:
-                start, end = answer["starts"][first], answer["starts"][last] + len(answer["tokens"][last])
-                mark = {"label": mark["label"], "text": answer["text"][start:end], "start": start, "end": end} | mark
+                start, end = (
+                    answer["starts"][first],
+                    answer["starts"][last] + len(answer["tokens"][last]),
+                )
+                mark = {
+                    "label": mark["label"],
+                    "text": answer["text"][start:end],
+                    "start": start,
+                    "end": end,
+                } | mark
             answer["spans"].append(mark)
         for answer in answers:
             answer.pop("starts", None)
@@ -200,22 +282,33 @@ class Tag:
             return "token_accuracy", "macro_f1"
         return "span_f1", "precision", "recall", "token_accuracy"
 
-    def score_terms(self, decided: Sequences, targets: Sequences, metric: str = "") -> tuple[np.ndarray, np.ndarray]:
+    def score_terms(
+        self, decided: Sequences, targets: Sequences, metric: str = ""
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; the metric is the sum of the first over the sum of the second: 2 · right over answered +
         expected spans; right over all tags, where they are plain."""
         if metric == "macro_f1":
             row = np.repeat(np.arange(len(targets)), targets.lengths)
             return f1_terms(decided.flat, targets.flat, len(self.classes), row)
         if self.scheme == "plain":
-            return per_row(decided.flat == targets.flat, targets.offsets), targets.lengths.astype(np.float64)
+            return per_row(decided.flat == targets.flat, targets.offsets), targets.lengths.astype(
+                np.float64
+            )
         answered, expected = self.spans(decided), self.spans(targets)
         if metric == "token_accuracy":
-            return per_row(self.same(answered, expected), targets.offsets), targets.lengths.astype(np.float64)
+            return per_row(self.same(answered, expected), targets.offsets), targets.lengths.astype(
+                np.float64
+            )
         size = len(targets)
         right = np.bincount(answered.row[np.isin(answered.keys(), expected.keys())], minlength=size)
-        ours, theirs = np.bincount(answered.row, minlength=size), np.bincount(expected.row, minlength=size)
+        ours, theirs = (
+            np.bincount(answered.row, minlength=size),
+            np.bincount(expected.row, minlength=size),
+        )
         if metric in ("precision", "recall"):
-            return right.astype(np.float64), (ours if metric == "precision" else theirs).astype(np.float64)
+            return right.astype(np.float64), (ours if metric == "precision" else theirs).astype(
+                np.float64
+            )
         return 2.0 * right, (ours + theirs).astype(np.float64)
 
     def same(self, answered: Spans, expected: Spans) -> np.ndarray:
@@ -226,7 +319,10 @@ class Tag:
     def scores(self, decided: Sequences, targets: Sequences) -> dict[str, float]:
         if self.scheme == "plain":
             counts = confusion(decided.flat, targets.flat, len(self.classes))
-            return {"token_accuracy": float(np.trace(counts) / max(1, counts.sum())), "macro_f1": macro_f1(counts)}
+            return {
+                "token_accuracy": float(np.trace(counts) / max(1, counts.sum())),
+                "macro_f1": macro_f1(counts),
+            }
         answered, expected = self.spans(decided), self.spans(targets)
         right = int(np.isin(answered.keys(), expected.keys()).sum())
         precision, recall = right / max(1, len(answered.first)), right / max(1, len(expected.first))
@@ -240,11 +336,16 @@ class Tag:
         if self.scheme == "plain":
             names, answered, expected = self.classes.tolist(), decided.flat, targets.flat
         else:
-            kind = np.array([0 if letter == schemes.O else kind + 1 for letter, kind in self._marks])
+            kind = np.array(
+                [0 if letter == schemes.O else kind + 1 for letter, kind in self._marks]
+            )
             names, answered, expected = ["O", *self.kinds], kind[decided.flat], kind[targets.flat]
         counts = confusion(answered, expected, len(names))
         used = counts.any(0) | counts.any(1)
-        return {"classes": [str(name) for name, there in zip(names, used) if there], "counts": counts[used][:, used].tolist()}
+        return {
+            "classes": [str(name) for name, there in zip(names, used) if there],
+            "counts": counts[used][:, used].tolist(),
+        }
 
     def per_kind(self, confusion: dict, decided: Sequences, targets: Sequences) -> list[dict]:
         """Of every kind of span how many were found whole; of plain tags, of every tag."""
@@ -252,7 +353,10 @@ class Tag:
             return class_scores(self, confusion, decided, targets)
         answered, expected = self.spans(decided), self.spans(targets)
         right, size = np.isin(answered.keys(), expected.keys()), len(self.kinds)
-        counts = [np.bincount(kind, minlength=size) for kind in (answered.kind[right], answered.kind, expected.kind)]
+        counts = [
+            np.bincount(kind, minlength=size)
+            for kind in (answered.kind[right], answered.kind, expected.kind)
+        ]
         used = np.flatnonzero(counts[1] + counts[2])
         return ratios([self.kinds[kind] for kind in used], *(each[used] for each in counts))
 
@@ -263,7 +367,10 @@ class Tag:
     def mistakes(self, outputs, decided: Sequences, targets: Sequences, inputs) -> list[dict]:
         """What was read, expected and answered, a row each."""
         shared = zip(inputs, self.marked(targets, inputs), self.marked(decided, inputs))
-        return [{"input": shown(tokens), "expected": a, "answer": b, "probability": None} for tokens, a, b in shared]
+        return [
+            {"input": shown(tokens), "expected": a, "answer": b, "probability": None}
+            for tokens, a, b in shared
+        ]
 
     def marked(self, tags: Sequences, inputs) -> list[str]:
         """The spans of every row in words, or its tags."""
@@ -278,27 +385,45 @@ class Tag:
         return ["; ".join(row) or "–" for row in marked]
 
     def to_json(self) -> dict:
-        return {"name": self.name, "crf": self.crf, "scheme": self.scheme, "write": self.write, "metric": self.metric,
-                "kinds": self.kinds, "classes": self.classes.tolist(), "marks": getattr(self, "_marks", [])}  # fmt: skip
+        return {
+            "name": self.name,
+            "crf": self.crf,
+            "scheme": self.scheme,
+            "write": self.write,
+            "metric": self.metric,
+            "kinds": self.kinds,
+            "classes": self.classes.tolist(),
+            "marks": getattr(self, "_marks", []),
+        }
 
     @classmethod
     def from_json(cls, saved: dict) -> "Tag":
         known = get_args(Scheme)
         scheme, write = take.one_of(saved, "scheme", known[1:]), take.one_of(saved, "write", known)
         task = cls(crf=take.flag(saved, "crf"), scheme=scheme, write=write)
-        task.classes, task.kinds = np.array(take.texts(saved, "classes")), take.texts(saved, "kinds")
-        task.metric = take.one_of(saved, "metric", ("token_accuracy" if task.scheme == "plain" else "span_f1",))
+        task.classes, task.kinds = (
+            np.array(take.texts(saved, "classes")),
+            take.texts(saved, "kinds"),
+        )
+        task.metric = take.one_of(
+            saved, "metric", ("token_accuracy" if task.scheme == "plain" else "span_f1",)
+        )
         marks = take.items(saved, "marks")
         for mark in marks:
             if not isinstance(mark, list) or list(map(take.is_integer, mark)) != [True] * 2:
                 raise take.unfit("marks", mark, phrase("saved", "pairs of a letter and a kind"))
             if mark[0] > schemes.S or mark[1] >= len(task.kinds):
-                raise take.Unfit('"marks" names the letter {letter} and the kind {kind_number}, one of which is not there',
-                                 letter=mark[0], kind_number=mark[1])  # fmt: skip
+                raise take.Unfit(
+                    '"marks" names the letter {letter} and the kind {kind_number}, one of which is not there',
+                    letter=mark[0],
+                    kind_number=mark[1],
+                )
         task._marks = [tuple(mark) for mark in marks]
         if len(set(task.classes.tolist())) < max(2, len(task.classes)):
             raise take.Unfit('"classes" are not two or more different ones')
-        if task.scheme != "plain" and (len(marks) != len(task.classes) or task._marks[0] != (schemes.O, 0)):
+        if task.scheme != "plain" and (
+            len(marks) != len(task.classes) or task._marks[0] != (schemes.O, 0)
+        ):
             raise take.Unfit('"marks" does not fit "classes"')
         return task
 
@@ -311,21 +436,38 @@ class Tag:
             task.classes, task.metric = np.array([labels[at] for at in order]), "token_accuracy"
             return task, order
         used = {label[0] for label in labels}
-        task = cls(scheme=next((scheme for scheme, letters in schemes.WRITTEN.items() if used <= set(letters)), "bioes"))
+        task = cls(
+            scheme=next(
+                (scheme for scheme, letters in schemes.WRITTEN.items() if used <= set(letters)),
+                "bioes",
+            )
+        )
         task.kinds = ["_", *sorted({schemes.parsed(label)[1] for label in names - {"O"}} - {"_"})]
-        marks = [(schemes.LETTERS[letter], 0 if letter == "O" else task.kinds.index(kind))
-                 for letter, kind in map(schemes.parsed, labels)]  # fmt: skip
+        marks = [
+            (schemes.LETTERS[letter], 0 if letter == "O" else task.kinds.index(kind))
+            for letter, kind in map(schemes.parsed, labels)
+        ]
         order = sorted(range(len(labels)), key=lambda at: (labels[at] != "O", at))
         task._marks = [marks[at] for at in order]
-        task.classes = np.array(["O"] + [f"{'OBIES'[letter]}-{task.kinds[kind]}" for letter, kind in task._marks[1:]])
+        task.classes = np.array(
+            ["O"] + [f"{'OBIES'[letter]}-{task.kinds[kind]}" for letter, kind in task._marks[1:]]
+        )
         if len(set(task.classes.tolist())) < len(labels):
             raise take.Unfit("two of its labels mark the same")
         return task, order
 
-    profile = Profile(phrase("task", "tag"), measure_rows, describe_tags, few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4),
-                      complete=lambda task, some, all_rows: tags_in(some.targets) == tags_in(all_rows.targets),
-                      settled=("scheme",), unskilled=usual_tag,
-                      per_class=lambda task, confusion, decided, targets: task.per_kind(confusion, decided, targets))  # fmt: skip
+    profile = Profile(
+        phrase("task", "tag"),
+        measure_rows,
+        describe_tags,
+        few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4),
+        complete=lambda task, some, all_rows: tags_in(some.targets) == tags_in(all_rows.targets),
+        settled=("scheme",),
+        unskilled=usual_tag,
+        per_class=lambda task, confusion, decided, targets: task.per_kind(
+            confusion, decided, targets
+        ),
+    )
 
 
 def per_row(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

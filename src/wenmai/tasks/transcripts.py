@@ -69,10 +69,14 @@ def frame_log_probs(trained: Trained, encoded: Sequences) -> Iterator[tuple[int,
         return [one[real].cpu().numpy() for one, real in zip(log_probs, mask)]
 
     with torch.inference_mode():
-        for rows, values in memory.in_pieces(by_length(pieces.lengths, TOGETHER), outputs, trained.device):
+        for rows, values in memory.in_pieces(
+            by_length(pieces.lengths, TOGETHER), outputs, trained.device
+        ):
             for piece, value in zip(rows.tolist(), values):
                 row = int(example[piece])
-                parts.setdefault(row, []).append((int(pieces.inputs.starts[piece] - encoded.starts[row]), value))
+                parts.setdefault(row, []).append(
+                    (int(pieces.inputs.starts[piece] - encoded.starts[row]), value)
+                )
                 left[row] -= 1
                 if not left[row]:
                     yield row, joined(sorted(parts.pop(row), key=lambda part: part[0]))
@@ -114,14 +118,25 @@ def never_unknown(trained: Trained, log_probs: np.ndarray) -> np.ndarray:
     return log_probs
 
 
-def decoded(trained: Trained, log_probs: np.ndarray, search: Search, times: bool = False, first: int = 0,
-            fusion: LanguageFusion | None = None) -> Heard:  # fmt: skip
+def decoded(
+    trained: Trained,
+    log_probs: np.ndarray,
+    search: Search,
+    times: bool = False,
+    first: int = 0,
+    fusion: LanguageFusion | None = None,
+) -> Heard:
     """Of one row (T, V + 1), which begins at step `first`. A long one is decoded in parts, cut where it is silent for longest:
     what a search and an alignment remember grows with steps times letters."""
     if len(log_probs) > LONG:
         cut = quietest(log_probs, aligner(trained.model).blank)
-        return followed(trained, [decoded(trained, log_probs[start:end], search, times, first + start, fusion)
-                                  for start, end in zip([0, *cut], [*cut, len(log_probs)])])  # fmt: skip
+        return followed(
+            trained,
+            [
+                decoded(trained, log_probs[start:end], search, times, first + start, fusion)
+                for start, end in zip([0, *cut], [*cut, len(log_probs)])
+            ],
+        )
     head, log_probs = aligner(trained.model), never_unknown(trained, log_probs)
     if search.beam == 1 and search.lm is None:
         tokens = greedy(log_probs, head.blank)
@@ -129,7 +144,9 @@ def decoded(trained: Trained, log_probs: np.ndarray, search: Search, times: bool
         score = log_prob
     else:
         fusion = fusion or fusion_of(trained, search)
-        (best,) = prefix_beam(log_probs, head.blank, max(search.beam, 2), 1, fusion, fusion and fusion.final)
+        (best,) = prefix_beam(
+            log_probs, head.blank, max(search.beam, 2), 1, fusion, fusion and fusion.final
+        )
         tokens, score, log_prob = best
     one = Heard(writing.text_of(trained, tokens), tokens, score, log_prob)
     if times:
@@ -142,7 +159,9 @@ def quietest(log_probs: np.ndarray, blank: int) -> list[int]:
     silent, cuts, start = log_probs.argmax(1) == blank, [], 0
     while len(silent) - start > LONG:
         here = silent[start + LONG // 2 : start + LONG]
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], here, [False]])))  # where stretches begin and end, in turns
+        edges = np.flatnonzero(
+            np.diff(np.concatenate([[False], here, [False]]))
+        )  # where stretches begin and end, in turns
         longest = int(np.argmax(edges[1::2] - edges[::2])) if len(edges) else 0
         middle = int(edges[2 * longest : 2 * longest + 2].mean()) if len(edges) else LONG // 2 - 1
         start += LONG // 2 + middle
@@ -156,9 +175,17 @@ def followed(trained: Trained, parts: list[Heard]) -> Heard:
     for part in parts:
         text = trained.inputs.target.text(part.tokens)
         if part.words:
-            whole = before[-1:].isspace() or text[:1].isspace() or CHINESE.match(before[-1:]) or CHINESE.match(text)
+            whole = (
+                before[-1:].isspace()
+                or text[:1].isspace()
+                or CHINESE.match(before[-1:])
+                or CHINESE.match(text)
+            )
             if not whole and words:
-                words[-1] |= {"word": words[-1]["word"] + part.words[0]["word"], "end": part.words[0]["end"]}
+                words[-1] |= {
+                    "word": words[-1]["word"] + part.words[0]["word"],
+                    "end": part.words[0]["end"],
+                }
             words += part.words[0 if whole or not words else 1 :]
         tokens, before = tokens + part.tokens, text or before
     sums = sum(part.score for part in parts), sum(part.log_prob for part in parts)
@@ -175,8 +202,16 @@ def written(trained: Trained, encoded: Sequences, search: Search, times: bool) -
     for rows in by_length((pieces.lengths + most) * search.beam, TOGETHER):
         part = pieces.take(rows)
         first, state = writing.begin(trained, part, most)
-        best = beam(writing.stepper(trained), first, state, [most] * len(rows), search.beam, search.penalty, search.beam,
-                    target.special.end)
+        best = beam(
+            writing.stepper(trained),
+            first,
+            state,
+            [most] * len(rows),
+            search.beam,
+            search.penalty,
+            search.beam,
+            target.special.end,
+        )
         for row, candidates in zip(rows.tolist(), best):
             parts[row] = candidates
     if aligner(trained.model) is not None:
@@ -184,14 +219,20 @@ def written(trained: Trained, encoded: Sequences, search: Search, times: bool) -
         alone = pieces.take(np.arange(len(pieces)))
         alone.example = None  # every window is a row of its own here
         frames = dict(frame_log_probs(trained, alone)) if len(pieces) else {}
-        parts = [by_both(trained, candidates, frames[row], share) for row, candidates in enumerate(parts)]
+        parts = [
+            by_both(trained, candidates, frames[row], share) for row, candidates in enumerate(parts)
+        ]
     for row, candidates in enumerate(parts):
         best = candidates[0]
         tokens = [token for token in best.tokens if token != target.special.end]
         one = Heard(writing.text_of(trained, tokens), tokens, best.score, best.log_prob)
         if times and aligner(trained.model) is not None:
-            one.words = words_of(trained, frames[row], tokens,
-                                 sum(len(frames[other]) for other in range(row) if example[other] == example[row]))
+            one.words = words_of(
+                trained,
+                frames[row],
+                tokens,
+                sum(len(frames[other]) for other in range(row) if example[other] == example[row]),
+            )
         texts[int(example[row])].append(one)
     return [together(some) for some in texts]
 
@@ -204,16 +245,27 @@ def by_both(trained: Trained, candidates: list, frames: np.ndarray, share: float
         tokens = [token for token in one.tokens if token != end]
         return (1 - share) * one.log_prob + share * max(-1e9, text_log_prob(frames, tokens, blank))
 
-    return sorted((one._replace(score=score(one)) for one in candidates), key=lambda one: -one.score)
+    return sorted(
+        (one._replace(score=score(one)) for one in candidates), key=lambda one: -one.score
+    )
 
 
 def together(parts: list[Heard]) -> Heard:
     if len(parts) == 1:
         return parts[0]
     between = "" if CHINESE.search(parts[0].text) else " "
-    words = [word for part in parts for word in part.words or ()] if parts[0].words is not None else None
-    return Heard(between.join(part.text for part in parts), [token for part in parts for token in part.tokens],
-                 sum(part.score for part in parts), sum(part.log_prob for part in parts), words)  # fmt: skip
+    words = (
+        [word for part in parts for word in part.words or ()]
+        if parts[0].words is not None
+        else None
+    )
+    return Heard(
+        between.join(part.text for part in parts),
+        [token for part in parts for token in part.tokens],
+        sum(part.score for part in parts),
+        sum(part.log_prob for part in parts),
+        words,
+    )
 
 
 # Words and their times
@@ -227,7 +279,9 @@ def pieces_of(trained: Trained) -> list[str]:
     return [f" {token.replace('▁', '')}" for token in target.tokenizer.tokens]
 
 
-def words_of(trained: Trained, log_probs: np.ndarray, tokens: list[int], first: int = 0) -> list[dict]:
+def words_of(
+    trained: Trained, log_probs: np.ndarray, tokens: list[int], first: int = 0
+) -> list[dict]:
     """{"word", "start", "end"} of every word, in seconds: spaces part words, and a Chinese character is one. `first`: the step at
     which the window begins."""
     if not tokens or len(log_probs) < least_frames(np.asarray(tokens)):
@@ -243,6 +297,9 @@ def words_of(trained: Trained, log_probs: np.ndarray, tokens: list[int], first: 
         if piece.strip():
             if apart:
                 words.append({"word": "", "start": round((first + start) * step, 3), "end": 0.0})
-            words[-1] |= {"word": words[-1]["word"] + piece.strip(), "end": round((first + end) * step, 3)}
+            words[-1] |= {
+                "word": words[-1]["word"] + piece.strip(),
+                "end": round((first + end) * step, 3),
+            }
         apart = not piece.strip() or piece[-1:].isspace()
     return words

@@ -19,7 +19,9 @@ from wenmai.training import memory
 # Learning
 
 
-def training_examples(task, untrained: Untrained, inputs, targets, rows: np.ndarray, where: Callable) -> TrainingExamples:
+def training_examples(
+    task, untrained: Untrained, inputs, targets, rows: np.ndarray, where: Callable
+) -> TrainingExamples:
     examples = task.encoded(untrained, inputs, targets)
     return TrainingExamples(examples, places(rows, where), task.cut_notes(untrained, examples))
 
@@ -28,8 +30,11 @@ def target_cut_notes(trained: Trained, examples: Examples) -> list[str]:
     """Of texts that are longer than what is learned of them."""
     target = trained.inputs.target
     over = target.cut(examples.written)
-    note = Message("{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read",
-                   over=over, most=target.most)  # fmt: skip
+    note = Message(
+        "{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read",
+        over=over,
+        most=target.most,
+    )
     return [note] if over else []
 
 
@@ -43,7 +48,9 @@ def outputs(task, trained: Trained, examples: Examples) -> Sequences:
     if isinstance(examples.inputs, Copied):
         width += max(map(len, examples.inputs.words), default=0)
     table = np.full((len(examples.written.flat), width), float("-inf"), np.float32)
-    for rows, values in batch_results(trained, examples, lambda log_probs, batch: log_probs[batch.target_mask]):
+    for rows, values in batch_results(
+        trained, examples, lambda log_probs, batch: log_probs[batch.target_mask]
+    ):
         table[examples.written.places(rows), : values.shape[1]] = values
     return Sequences(table, examples.written.offsets)
 
@@ -53,7 +60,9 @@ def text_log_probs(trained: Trained, examples: Examples) -> np.ndarray:
 
     def summed(log_probs: torch.Tensor, batch: Batch) -> torch.Tensor:
         each = log_probs.gather(2, batch.target.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, T)
-        return each.double().masked_fill(~batch.target_mask, 0.0).sum(1)  # what stands behind an end may have no probability
+        return (
+            each.double().masked_fill(~batch.target_mask, 0.0).sum(1)
+        )  # what stands behind an end may have no probability
 
     sums = np.empty(len(examples))
     for rows, values in batch_results(trained, examples, summed):
@@ -67,7 +76,9 @@ def log_prob(task, trained: Trained, inputs, texts) -> tuple[np.ndarray, list[st
     return text_log_probs(trained, examples), task.cut_notes(trained, examples)
 
 
-def batch_results(trained: Trained, examples: Examples, made: Callable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def batch_results(
+    trained: Trained, examples: Examples, made: Callable
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(rows, what is `made` of the log p (B, T, V) of their texts), a batch at a time."""
 
     def result(rows: np.ndarray) -> np.ndarray:
@@ -83,15 +94,23 @@ def batch_results(trained: Trained, examples: Examples, made: Callable) -> Itera
 
 
 def batch_of(trained: Trained, encoded: np.ndarray | Sequences) -> Batch:
-    return Examples(encoded, longest=trained.inputs.longest).batch(np.arange(len(encoded))).to(trained.device)
+    return (
+        Examples(encoded, longest=trained.inputs.longest)
+        .batch(np.arange(len(encoded)))
+        .to(trained.device)
+    )
 
 
-def begin(trained: Trained, encoded: np.ndarray | Sequences, most: int) -> tuple[torch.Tensor, object]:
+def begin(
+    trained: Trained, encoded: np.ndarray | Sequences, most: int
+) -> tuple[torch.Tensor, object]:
     """(log p of what comes first (B, V), the state) for these encoded inputs, of texts of `most` tokens at the most. No text is
     empty, so none ends there."""
     log_probs, state = trained.model.begin(batch_of(trained, encoded), most)
     special = trained.inputs.target.special
-    log_probs[:, [number for number in (special.unknown, special.end) if number is not None]] = float("-inf")
+    log_probs[:, [number for number in (special.unknown, special.end) if number is not None]] = (
+        float("-inf")
+    )
     return log_probs, state
 
 
@@ -112,7 +131,9 @@ def stepper(trained: Trained) -> Callable:
 def text_of(trained: Trained, tokens: list[int], words: Collection[str] = ()) -> str:
     """`words`: of the source's own, which may have been copied."""
     target = trained.inputs.target
-    return target.knowing(words).text(tokens[:-1] if tokens[-1:] == [target.special.end] else tokens)
+    return target.knowing(words).text(
+        tokens[:-1] if tokens[-1:] == [target.special.end] else tokens
+    )
 
 
 def token_names(lines, tokens: list[int]) -> list[str]:

@@ -14,7 +14,11 @@ class WeightAverage:
 
     def begin(self) -> None:
         weights = self.network.state_dict()
-        self.mean = {name: value.detach().clone() for name, value in weights.items() if value.is_floating_point()}
+        self.mean = {
+            name: value.detach().clone()
+            for name, value in weights.items()
+            if value.is_floating_point()
+        }
         self.steps = 1
 
     @torch.no_grad()
@@ -23,7 +27,9 @@ class WeightAverage:
         if self.mean is not None:
             self.steps += 1
             now = self.network.state_dict()
-            torch._foreach_lerp_(list(self.mean.values()), [now[name] for name in self.mean], 1 / self.steps)
+            torch._foreach_lerp_(
+                list(self.mean.values()), [now[name] for name in self.mean], 1 / self.steps
+            )
 
     @contextmanager
     def swapped_in(self):
@@ -42,10 +48,16 @@ class WeightAverage:
     def state(self) -> dict[str, Tensor]:
         if self.mean is None:
             return {}
-        return {f"mean.{name}": value for name, value in self.mean.items()} | {"averaged": torch.tensor(self.steps)}
+        return {f"mean.{name}": value for name, value in self.mean.items()} | {
+            "averaged": torch.tensor(self.steps)
+        }
 
     def load(self, state: dict[str, Tensor]) -> None:
-        mean = {name.removeprefix("mean."): value.clone() for name, value in state.items() if name.startswith("mean.")}
+        mean = {
+            name.removeprefix("mean."): value.clone()
+            for name, value in state.items()
+            if name.startswith("mean.")
+        }
         self.mean, self.steps = mean or None, int(state.get("averaged", 0))
 
 
@@ -57,5 +69,13 @@ def copy_into(weights: dict[str, Tensor], values: dict[str, Tensor]) -> None:
 
 def network_of(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """Of the state of an updater the weights, or their mean where one is kept."""
-    weights = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
-    return weights | {name.removeprefix("mean."): value for name, value in state.items() if name.startswith("mean.")}
+    weights = {
+        name.removeprefix("network."): value
+        for name, value in state.items()
+        if name.startswith("network.")
+    }
+    return weights | {
+        name.removeprefix("mean."): value
+        for name, value in state.items()
+        if name.startswith("mean.")
+    }

@@ -19,7 +19,9 @@ class Captured:
     @classmethod
     def of(cls, updater) -> "Captured | None":
         """For running text, read by one process with dense gradients."""
-        fits = updater.examples.one_shape and updater.team.size == 1 and not updater.optimizer.tables
+        fits = (
+            updater.examples.one_shape and updater.team.size == 1 and not updater.optimizer.tables
+        )
         return cls(updater) if fits else None
 
     def __init__(self, updater):
@@ -72,7 +74,9 @@ class Captured:
             if not memory.exhausted(error):
                 raise
             updater.optimizer.forget()
-            updater.captured = None  # for good: what is left of the memory is needed for the batch itself
+            updater.captured = (
+                None  # for good: what is left of the memory is needed for the batch itself
+            )
             return False
         self.graph = graph
         return True

@@ -20,7 +20,15 @@ from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
-from wenmai.training.run_folder import CHECKPOINT, KEPT_WEIGHTS, understood, unfinished, weights_of, write_arrays, write_json
+from wenmai.training.run_folder import (
+    CHECKPOINT,
+    KEPT_WEIGHTS,
+    understood,
+    unfinished,
+    weights_of,
+    write_arrays,
+    write_json,
+)
 
 KEPT = 2
 PATHS = ("embedding",)  # options that may name a file
@@ -72,12 +80,18 @@ class Checkpoints:
         if weights is None:  # not there yet
             return
         name = f"kept-{progress.step:09d}"
-        folders.write(self.folder / name, lambda part: write_arrays(part / "weights.safetensors", weights))
+        folders.write(
+            self.folder / name, lambda part: write_arrays(part / "weights.safetensors", weights)
+        )
 
     def kept_weights(self) -> dict[str, Path]:
         """By the name that each has in the run folder."""
         entries = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
-        return {f"{path.name}.safetensors": path / "weights.safetensors" for path in entries if KEPT_WEIGHTS.fullmatch(path.name)}
+        return {
+            f"{path.name}.safetensors": path / "weights.safetensors"
+            for path in entries
+            if KEPT_WEIGHTS.fullmatch(path.name)
+        }
 
     def _start(self, part: Path, estimator) -> None:
         write_json(part / "arguments.json", self.arguments)
@@ -96,8 +110,10 @@ class Checkpoints:
         from safetensors.numpy import load_file
 
         if not unfinished(self.folder.parent):
-            raise Mistake("{folder} holds no training that was stopped; start one with wenmai train RUNG DATA.",
-                          folder=self.folder.parent)  # fmt: skip
+            raise Mistake(
+                "{folder} holds no training that was stopped; start one with wenmai train RUNG DATA.",
+                folder=self.folder.parent,
+            )
         folders.check(self.folder / "start", "arguments.json", "inputs.json")
         with understood(self.folder / "start" / "arguments.json") as path:
             self.arguments = object_in(path)
@@ -105,7 +121,9 @@ class Checkpoints:
             inputs = take.json_in(path)
             kinds_of_input.from_json(inputs)
         notes = []
-        for left in filter(folders.is_half_written, self.folder.glob(".*.part.*")):  # by one that was killed meanwhile
+        for left in filter(
+            folders.is_half_written, self.folder.glob(".*.part.*")
+        ):  # by one that was killed meanwhile
             shutil.rmtree(left, ignore_errors=True)
         for folder in reversed(self.all()):
             try:
@@ -116,8 +134,13 @@ class Checkpoints:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
             except (Mistake, OSError) as damage:
                 message = damage.message if isinstance(damage, Mistake) else Theirs(damage)
-                notes.append(Message("{folder} is damaged ({reason}); the checkpoint before it is used.", folder=folder,
-                                     reason=message.values.get("reason", message)))  # without what to do # fmt: skip
+                notes.append(
+                    Message(
+                        "{folder} is damaged ({reason}); the checkpoint before it is used.",
+                        folder=folder,
+                        reason=message.values.get("reason", message),
+                    )
+                )  # without what to do
                 self.damaged.append(folder)
         return self.arguments, Snapshot({}, {}, inputs), notes
 
@@ -128,8 +151,12 @@ def as_it_was_kept(run: Path):
     try:
         yield
     except take.Unfit as error:
-        raise Mistake("{folder}: the last checkpoint is not as it was written ({error}); remove it, and the one before is used, "
-                      "or start anew with wenmai train.", folder=run / "training", error=error.message) from None  # fmt: skip
+        raise Mistake(
+            "{folder}: the last checkpoint is not as it was written ({error}); remove it, and the one before is used, "
+            "or start anew with wenmai train.",
+            folder=run / "training",
+            error=error.message,
+        ) from None
 
 
 def check_arguments(known: dict) -> None:

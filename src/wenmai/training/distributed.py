@@ -26,8 +26,11 @@ from wenmai.layers.losses import Loss
 from wenmai.locale import phrase
 from wenmai.training.interrupts import SIGNALS
 
-SHARED = {"options": phrase("deciding", "the options"), "train": phrase("deciding", "its training rows"),
-          "valid": phrase("deciding", "the validation rows")}  # fmt: skip
+SHARED = {
+    "options": phrase("deciding", "the options"),
+    "train": phrase("deciding", "its training rows"),
+    "valid": phrase("deciding", "the validation rows"),
+}
 PATIENCE = timedelta(hours=2)  # that one process waits for another, which may be scoring or writing
 
 
@@ -52,7 +55,11 @@ class Team:
 
     def broadcast(self, value):
         """The first process's value, everywhere: anything that goes into JSON, since nothing is ever unpickled."""
-        return value if self.size == 1 else json.loads(self.broadcast_arrays({"": as_bytes(value)})[""].tobytes())
+        return (
+            value
+            if self.size == 1
+            else json.loads(self.broadcast_arrays({"": as_bytes(value)})[""].tobytes())
+        )
 
     def broadcast_arrays(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The first process's arrays, everywhere; what the others give is not looked at."""
@@ -65,7 +72,11 @@ class Team:
         distributed.broadcast(torch.from_numpy(header), 0)
         arrays = {}
         for name, (kind, shape) in json.loads(header.tobytes()).items():
-            array = np.ascontiguousarray(named[name]) if self.rank == 0 else np.empty(shape, np.dtype(kind))
+            array = (
+                np.ascontiguousarray(named[name])
+                if self.rank == 0
+                else np.empty(shape, np.dtype(kind))
+            )
             arrays[name] = array.reshape(shape)
             if array.size:
                 distributed.broadcast(torch.from_numpy(arrays[name].reshape(-1).view(np.uint8)), 0)
@@ -81,15 +92,21 @@ class Team:
         longest = max(map(int, lengths))
         texts = [torch.zeros(longest, dtype=torch.uint8) for _ in range(self.size)]
         distributed.all_gather(texts, torch.from_numpy(np.pad(own, (0, longest - len(own)))))
-        return [json.loads(text[: int(length)].numpy().tobytes()) for text, length in zip(texts, lengths)]
+        return [
+            json.loads(text[: int(length)].numpy().tobytes())
+            for text, length in zip(texts, lengths)
+        ]
 
     def agree(self, deciding: dict[str, str]) -> None:
         """All of them train on the same: refused by each of them where one has other rows, options or seeds."""
         known = self.all(deciding)
         for name in deciding:
             if len({one.get(name) for one in known}) > 1:
-                raise Mistake("the processes that train together do not have the same: {what} differ between them; give each "
-                              "the same data, options and seed.", what=SHARED[name])  # fmt: skip
+                raise Mistake(
+                    "the processes that train together do not have the same: {what} differ between them; give each "
+                    "the same data, options and seed.",
+                    what=SHARED[name],
+                )
 
     def any(self, flag: bool) -> bool:
         return any(self.all(bool(flag)))
@@ -109,7 +126,9 @@ class Team:
         for part in (network.input, *getattr(network.body, "blocks", ()), network.body):
             if not shared(part, network):
                 fully_shard(part, mesh=mesh)
-        losses = Losses(network)  # its parts are gathered when forward is called, which a head does not know
+        losses = Losses(
+            network
+        )  # its parts are gathered when forward is called, which a head does not know
         fully_shard(losses, mesh=mesh)
         return losses, network
 
@@ -122,8 +141,10 @@ class Team:
 
 def shared(part: nn.Module, network: nn.Module) -> bool:
     """Whether a weight of the part, such as a table of vectors, is another part's too: then it is gathered with the whole."""
-    own, everywhere = (Counter(map(id, dict(module.named_parameters(remove_duplicate=False)).values()))
-                       for module in (part, network))  # fmt: skip
+    own, everywhere = (
+        Counter(map(id, dict(module.named_parameters(remove_duplicate=False)).values()))
+        for module in (part, network)
+    )
     return any(everywhere[weight] > times for weight, times in own.items())
 
 
@@ -150,9 +171,15 @@ def team() -> Team:
         with ended_by_signals():
             store, rank, size = next(rendezvous("env://"))
             # torchrun keeps its store when it starts processes again; the addresses of those before are still in it
-            store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
-            distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
-        atexit.register(lambda: distributed.is_initialized() and distributed.destroy_process_group())
+            store = distributed.PrefixStore(
+                os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store
+            )
+            distributed.init_process_group(
+                backend, store=store, rank=rank, world_size=size, timeout=PATIENCE
+            )
+        atexit.register(
+            lambda: distributed.is_initialized() and distributed.destroy_process_group()
+        )
     return Team(distributed.get_rank(), size)
 
 
@@ -175,8 +202,12 @@ def own_device() -> str:
     """The GPU of this process, where there are several."""
     local = int(os.environ.get("LOCAL_RANK", 0))
     if local >= torch.cuda.device_count():
-        raise Mistake("found {count} GPU for process {number} of this machine, expected one for each; start fewer with "
-                      "--nproc-per-node, or use --device cpu.", count=torch.cuda.device_count(), number=local + 1)  # fmt: skip
+        raise Mistake(
+            "found {count} GPU for process {number} of this machine, expected one for each; start fewer with "
+            "--nproc-per-node, or use --device cpu.",
+            count=torch.cuda.device_count(),
+            number=local + 1,
+        )
     torch.cuda.set_device(local)
     return f"cuda:{local}"
 
@@ -187,11 +218,16 @@ def companions():
     try:
         yield
     except (RuntimeError, ConnectionError) as error:
-        lost = isinstance(error, (distributed.DistError, ConnectionError)) or "gloo" in str(error).lower()
+        lost = (
+            isinstance(error, (distributed.DistError, ConnectionError))
+            or "gloo" in str(error).lower()
+        )
         if not (lost and distributed.is_initialized()):
             raise
-        raise Mistake("another process of this training has ended, so this one ends too; torchrun --max-restarts 3 would start "
-                      "them again from the last checkpoint.") from None  # fmt: skip
+        raise Mistake(
+            "another process of this training has ended, so this one ends too; torchrun --max-restarts 3 would start "
+            "them again from the last checkpoint."
+        ) from None
 
 
 def full_tensor(value: Tensor) -> Tensor:
@@ -214,8 +250,13 @@ def device_named(name: str) -> str:
     if name == "auto":
         return "cpu"
     if name.startswith("cuda") and not torch.cuda.is_available():
-        raise Mistake("device={device}: torch finds no GPU here; use --device cpu, or leave it out.", device=name)
+        raise Mistake(
+            "device={device}: torch finds no GPU here; use --device cpu, or leave it out.",
+            device=name,
+        )
     try:
         return str(torch.device(name))
     except RuntimeError:
-        raise Mistake("device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name) from None
+        raise Mistake(
+            "device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name
+        ) from None

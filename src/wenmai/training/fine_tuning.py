@@ -41,16 +41,26 @@ def level_of(name: str, network: nn.Module) -> int:
 
 def check(network: nn.Module, options: TrainingOptions) -> None:
     """That the layers are there which are asked for."""
-    asked = {"layer_decay": options.layer_decay != 1.0, "freeze": options.freeze not in (0, "all"),
-             "reinitialise": options.reinitialise != 0}  # fmt: skip
+    asked = {
+        "layer_decay": options.layer_decay != 1.0,
+        "freeze": options.freeze not in (0, "all"),
+        "reinitialise": options.reinitialise != 0,
+    }
     layers = layers_of(network)
     for name in (name for name, value in asked.items() if value):
         if not layers:
-            raise Mistake("{name}={value}: this body is no stack of layers; leave {name} out.", name=name,
-                          value=getattr(options, name))  # fmt: skip
+            raise Mistake(
+                "{name}={value}: this body is no stack of layers; leave {name} out.",
+                name=name,
+                value=getattr(options, name),
+            )
         if name != "layer_decay" and getattr(options, name) > layers:
-            raise Mistake("{name}={value}: the body has {layers} layers, expected no more.", name=name,
-                          value=getattr(options, name), layers=layers)  # fmt: skip
+            raise Mistake(
+                "{name}={value}: the body has {layers} layers, expected no more.",
+                name=name,
+                value=getattr(options, name),
+                layers=layers,
+            )
 
 
 def freeze(network: nn.Module, lowest: int | str) -> None:
@@ -58,7 +68,11 @@ def freeze(network: nn.Module, lowest: int | str) -> None:
     if lowest == 0:
         return
     for name, weight in network.named_parameters():
-        below = name.split(".")[0] in ("input", "body") if lowest == "all" else level_of(name, network) <= lowest
+        below = (
+            name.split(".")[0] in ("input", "body")
+            if lowest == "all"
+            else level_of(name, network) <= lowest
+        )
         if below:
             weight.requires_grad_(False)
 
@@ -74,7 +88,9 @@ def rate_factors(network: nn.Module, options: TrainingOptions) -> dict[int, floa
     layers, fast = layers_of(network), 1.0 if options.head_rate is None else options.head_rate
 
     def factor(name: str) -> float:
-        if not name.startswith(("input.", "body.")) or begins_anew(name, network, options.reinitialise):
+        if not name.startswith(("input.", "body.")) or begins_anew(
+            name, network, options.reinitialise
+        ):
             return fast
         return options.layer_decay ** max(0, layers - level_of(name, network))
 

@@ -29,7 +29,10 @@ from wenmai.training.interrupts import uninterrupted
 MANIFEST = "manifest.json"
 HALF_WRITTEN = re.compile(r"\.(.+)\.(part|old)\.[0-9a-f]{12}", re.DOTALL)  # `beside` names them so
 LARGE = 1 << 24  # bytes
-ASKED_AGAIN, SURE = 100, 3  # times, a millisecond apart, for a folder that is not there: while somebody writes it, and else
+ASKED_AGAIN, SURE = (
+    100,
+    3,
+)  # times, a millisecond apart, for a folder that is not there: while somebody writes it, and else
 
 T = TypeVar("T")
 
@@ -60,8 +63,11 @@ def write(folder: Path, fill: Callable[[Path], None]) -> None:
             replace(part, folder)
         to_disk(folder.parent)
     except (OSError, SafetensorError) as error:
-        raise Unwritable("{folder} cannot be written ({why}); make room or choose another place.", folder=folder,
-                         why=Theirs(in_short(error))) from None  # fmt: skip
+        raise Unwritable(
+            "{folder} cannot be written ({why}); make room or choose another place.",
+            folder=folder,
+            why=Theirs(in_short(error)),
+        ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -102,7 +108,9 @@ def one_version(folder: Path, read: Callable[[Path], T]) -> T:
             continue
         if failure is None:
             return made
-        writing = lock_of(folder.resolve()).exists()  # then what is not there now may be in a moment
+        writing = lock_of(
+            folder.resolve()
+        ).exists()  # then what is not there now may be in a moment
         if before is not None or missed >= (ASKED_AGAIN if writing else SURE):
             raise failure
         missed += 1
@@ -133,7 +141,11 @@ def standing(folder: Path) -> Path:
 def left_of(folder: Path, kind: str) -> list[Path]:
     """What stands `beside` the folder, by the names that `write` gives; others are not ours."""
     paths = sorted(folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*"))
-    return [path for path in paths if HALF_WRITTEN.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
+    return [
+        path
+        for path in paths
+        if HALF_WRITTEN.fullmatch(path.name) and path.is_dir() and not path.is_symlink()
+    ]
 
 
 def recover(folder: Path) -> None:
@@ -148,7 +160,10 @@ def checksum(file: Path) -> dict:
     size = file.stat().st_size
     if size > LARGE:
         return {"bytes": size, "sum": arrays.checksum(file)}
-    return {"bytes": size, "blake2b": hashlib.blake2b(take.plain_file(file), digest_size=16).hexdigest()}
+    return {
+        "bytes": size,
+        "blake2b": hashlib.blake2b(take.plain_file(file), digest_size=16).hexdigest(),
+    }
 
 
 def to_disk(path: Path) -> None:
@@ -167,24 +182,49 @@ def check(folder: Path, *needed: str) -> None:
     path = folder / MANIFEST
     try:
         files = take.json_in(path)["files"]
-        named = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
+        named = {
+            Path(str(name)).name: {"bytes": int(about["bytes"]), **about}
+            for name, about in files.items()
+        }
     except FileNotFoundError:
-        raise Damaged("{reason}: the folder is damaged; train it again.",
-                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise Damaged("{reason}: the folder is damaged; train it again.",
-                      reason=Message("{file} is not as it was written", file=path)) from None  # fmt: skip
+        raise Damaged(
+            "{reason}: the folder is damaged; train it again.",
+            reason=Message("{file} is missing", file=path),
+        ) from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ):
+        raise Damaged(
+            "{reason}: the folder is damaged; train it again.",
+            reason=Message("{file} is not as it was written", file=path),
+        ) from None
     for name in needed:
         if name not in named:
-            raise Damaged("{reason}: the folder is damaged; train it again.",
-                          reason=Message("{file} does not name {name}", file=path, name=name))  # fmt: skip
+            raise Damaged(
+                "{reason}: the folder is damaged; train it again.",
+                reason=Message("{file} does not name {name}", file=path, name=name),
+            )
     there = {file.name for file in folder.iterdir() if file.is_file()}
     for name, about in named.items():
         file, size = folder / name, about["bytes"]
         if name not in there:
-            raise Damaged("{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=file))
+            raise Damaged(
+                "{reason}: the folder is damaged; train it again.",
+                reason=Message("{file} is missing", file=file),
+            )
         if (bytes_there := file.stat().st_size) != size:
-            reason = Message("{file}: found {actual} bytes, expected {expected}", file=file, actual=bytes_there, expected=size)
+            reason = Message(
+                "{file}: found {actual} bytes, expected {expected}",
+                file=file,
+                actual=bytes_there,
+                expected=size,
+            )
             raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
         if checksum(file) != about:
             reason = Message("{file} is not as it was written (its checksum differs)", file=file)
@@ -195,7 +235,10 @@ def named_in(folder: Path) -> set[str]:
     """The files that a manifest of ours names, itself among them; none where there is no such manifest."""
     try:
         files = take.json_in(folder / MANIFEST)["files"]
-        return {MANIFEST, *(name for name, about in files.items() if isinstance(about["bytes"], int))}
+        return {
+            MANIFEST,
+            *(name for name, about in files.items() if isinstance(about["bytes"], int)),
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return set()
 
@@ -208,7 +251,11 @@ def is_half_written(path: Path) -> bool:
 def holds_named(folder: Path) -> bool:
     """Whether it is a folder that `write` left whole, with nothing beside what its manifest names."""
     named = named_in(folder)
-    return bool(named) and not folder.is_symlink() and {path.name for path in folder.iterdir()} <= named
+    return (
+        bool(named)
+        and not folder.is_symlink()
+        and {path.name for path in folder.iterdir()} <= named
+    )
 
 
 def lock_of(folder: Path) -> Path:
@@ -230,11 +277,15 @@ def only_one(folder: Path) -> Iterator[None]:
                 if os.fstat(handle.fileno()).st_ino != os.stat(path).st_ino:
                     raise OSError  # who held it before took the file away in between
             except OSError:
-                raise Mistake("{folder} is being written by another process; wait for it, or choose another --out.",
-                              folder=folder) from None  # fmt: skip
+                raise Mistake(
+                    "{folder} is being written by another process; wait for it, or choose another --out.",
+                    folder=folder,
+                ) from None
         try:
             recover(folder)
-            for left in left_of(folder, "part") + left_of(folder, "old"):  # by earlier writers, half written
+            for left in left_of(folder, "part") + left_of(
+                folder, "old"
+            ):  # by earlier writers, half written
                 shutil.rmtree(left, ignore_errors=True)
             yield
         finally:
@@ -248,5 +299,8 @@ def lock_file(path: Path, folder: Path) -> IO:
         path.parent.mkdir(parents=True, exist_ok=True)
         return open(path, "a")
     except OSError as error:
-        raise Unwritable("{folder} cannot be written ({why}); make room or choose another place.", folder=folder,
-                         why=Theirs(in_short(error))) from None  # fmt: skip
+        raise Unwritable(
+            "{folder} cannot be written ({why}); make room or choose another place.",
+            folder=folder,
+            why=Theirs(in_short(error)),
+        ) from None

@@ -45,7 +45,9 @@ def interrupts(at_once: bool = False) -> Iterator[list[int]]:
         handler = signal.getsignal(number)
         if not hasattr(handler, "asked"):
             return  # nothing is held back any more
-        (again.append if handler is ask else asked.remove)(number)  # where others hold it back by now, it is as if it came now
+        (again.append if handler is ask else asked.remove)(
+            number
+        )  # where others hold it back by now, it is as if it came now
         _thread.interrupt_main(number)
 
     def unraisable(what, usual=sys.unraisablehook) -> None:

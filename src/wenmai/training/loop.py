@@ -24,7 +24,9 @@ from wenmai.training.recovery import LOWERED, Failure, Recovery, TrainState
 from wenmai.training.schedule import FEW, Clock, Plan, Schedule, raised, seconds_a_step
 from wenmai.training.updater import Updater, evaluating, repeatable
 
-HEARTBEAT = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
+HEARTBEAT = (
+    0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
+)
 TIDIED = 3.0  # seconds after which memory that lies unused is given back
 CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has to be waited
 ENOUGH = 300  # updates that a budget should afford: where it does not, batches are smaller
@@ -32,16 +34,34 @@ SMALLEST = 64  # tokens of a batch, then
 STILL = 5  # scores without a new best after which asgd begins to average
 
 
-def train(network: nn.Module, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool, device: str,
-          seed: int, minutes: float | None = None, resume: Snapshot | None = None, deterministic: bool = False,
-          where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
-          options: TrainingOptions | None = None) -> Iterator[Progress]:  # fmt: skip
+def train(
+    network: nn.Module,
+    examples: ExampleSource,
+    judge: Callable[[], float] | None,
+    higher_is_better: bool,
+    device: str,
+    seed: int,
+    minutes: float | None = None,
+    resume: Snapshot | None = None,
+    deterministic: bool = False,
+    where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
+    options: TrainingOptions | None = None,
+) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest. `where` names the place
     of a row in messages; `resume` is what `snapshot()` of a Progress gave."""
     threads = torch.get_num_threads()
     try:
-        training = Training(network, examples, judge, higher_is_better, device, seed, minutes, deterministic,
-                            options or TrainingOptions())  # fmt: skip
+        training = Training(
+            network,
+            examples,
+            judge,
+            higher_is_better,
+            device,
+            seed,
+            minutes,
+            deterministic,
+            options or TrainingOptions(),
+        )
         if resume and resume.arrays:
             training.restore(resume)
         if not training.state.step:
@@ -58,8 +78,18 @@ def updates(training: "Training", where: Callable[[int], str]) -> Iterator[Progr
         rows = next(batches)[1]
         heartbeat_due, halved = training.update(rows, time.perf_counter() - heartbeat > HEARTBEAT)
         evaluation_due = training.schedule.evaluates_after(training.state.step)
-        check = training.device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
-        failure = training.recovery.failure(training.losses, training.state.step, where) if check else None
+        check = (
+            training.device == "cpu"
+            or evaluation_due
+            or heartbeat_due
+            or halved
+            or len(training.recovery.unseen) == CHECKED
+        )
+        failure = (
+            training.recovery.failure(training.losses, training.state.step, where)
+            if check
+            else None
+        )
         if evaluation_due and not failure and not training.answers(rows):
             failure = Failure.of(training.state.step, rows, where)
         if failure and training.state.lowered:
@@ -67,7 +97,9 @@ def updates(training: "Training", where: Callable[[int], str]) -> Iterator[Progr
             break
         if failure:
             if halved:
-                yield training.progress(passing=True, warning=training.halved_note(), resumable=False)
+                yield training.progress(
+                    passing=True, warning=training.halved_note(), resumable=False
+                )
             yield training.gone_back(failure)
             batches = training.batches()
             continue
@@ -84,29 +116,56 @@ def updates(training: "Training", where: Callable[[int], str]) -> Iterator[Progr
 class Training:
     """One training: what it has come to, and all that it takes to go on."""
 
-    def __init__(self, network: nn.Module, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
-                 device: str, seed: int, minutes: float | None, deterministic: bool, options: TrainingOptions):  # fmt: skip
+    def __init__(
+        self,
+        network: nn.Module,
+        examples: ExampleSource,
+        judge: Callable[[], float] | None,
+        higher_is_better: bool,
+        device: str,
+        seed: int,
+        minutes: float | None,
+        deterministic: bool,
+        options: TrainingOptions,
+    ):
         network.to(device).eval()
-        for part in network.modules():  # what is compiled once on a machine is not to take of a training's minutes
+        for part in (
+            network.modules()
+        ):  # what is compiled once on a machine is not to take of a training's minutes
             if hasattr(part, "get_ready"):
                 part.get_ready()
         self.began = self.tidied = time.perf_counter()
         network.train()
-        self.network, self.examples, self.judge, self.higher_is_better = network, examples, judge, higher_is_better
+        self.network, self.examples, self.judge, self.higher_is_better = (
+            network,
+            examples,
+            judge,
+            higher_is_better,
+        )
         self.device, self.seed, self.options = device, seed, options.completed(network)
         self.threads = self.options.threads or torch.get_num_threads()
         torch.set_num_threads(self.threads)
         if device == "cpu":
             waiting.watch()
         self.tokens = self.options.batch_tokens or examples.suited_batch()
-        self.fine_tuned = getattr(network, "fine_tuned", False)  # it starts from a body that has learned (starting.py)
+        self.fine_tuned = getattr(
+            network, "fine_tuned", False
+        )  # it starts from a body that has learned (starting.py)
         if self.fine_tuned and not self.options.batch_tokens and not examples.one_shape:
             self.tokens = fine_tuning.suited_batch(self.tokens, examples.lengths)
-        self.updater = updater = Updater(network, examples, self.options, device, seed, deterministic)
-        updater.micro_batches = self.options.micro_batches or updater.suited_micro_batches(self.tokens)
+        self.updater = updater = Updater(
+            network, examples, self.options, device, seed, deterministic
+        )
+        updater.micro_batches = self.options.micro_batches or updater.suited_micro_batches(
+            self.tokens
+        )
         self.schedule = Schedule(self.options, examples, self.tokens)
         self.fit = math.inf  # steps, into the minutes, as far as is known at first
-        self.clock = Clock(self.schedule, minutes, self.began) if minutes and self.options.steps is None else None
+        self.clock = (
+            Clock(self.schedule, minutes, self.began)
+            if minutes and self.options.steps is None
+            else None
+        )
         if self.clock and not self.options.plans:
             self.plan_first(options)
         self.micro_batches = updater.micro_batches  # at first
@@ -126,7 +185,11 @@ class Training:
             alone = self.seconds_a_step()
             self.threads, each = (1, alone) if alone < each else (self.threads, each)
             torch.set_num_threads(self.threads)
-        while requested.batch_tokens is None and team.broadcast(clock.left() / each < ENOUGH) and self.tokens > SMALLEST:
+        while (
+            requested.batch_tokens is None
+            and team.broadcast(clock.left() / each < ENOUGH)
+            and self.tokens > SMALLEST
+        ):
             self.tokens, before = max(SMALLEST, self.tokens // 2), each
             each = self.seconds_a_step()
             if team.broadcast(each > 0.8 * before):  # a step takes as long, however little is read
@@ -135,14 +198,18 @@ class Training:
         self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)
         plan = Plan(*team.broadcast(clock.affordable(0, each, self.options.evaluations)))
         if requested.learning_rate is None and not self.options.averages and not self.fine_tuned:
-            times = raised(plan.steps) * (self.tokens / usual) ** 0.5  # a smaller batch says less of where to go
+            times = (
+                raised(plan.steps) * (self.tokens / usual) ** 0.5
+            )  # a smaller batch says less of where to go
             self.options = replace(self.options, learning_rate=self.options.learning_rate * times)
             self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)
         self.fit, self.schedule.plans = int(clock.left() / each), [plan]
         clock.starts(0)
 
     def seconds_a_step(self) -> float:
-        return seconds_a_step(self.updater, self.examples.epochs(self.tokens, self.seed), self.clock.seconds / 50)
+        return seconds_a_step(
+            self.updater, self.examples.epochs(self.tokens, self.seed), self.clock.seconds / 50
+        )
 
     def planned_anew(self) -> Progress | None:
         """Where a moment for it has come: written down before it acts. Not after training went back: it passes the same steps
@@ -150,7 +217,9 @@ class Training:
         plan = None
         if self.clock and not self.state.lowered:
             step, team = self.state.step, self.updater.team
-            plan = team.broadcast(self.clock.plan(step) if team.rank == 0 and self.clock.due(step) else None)
+            plan = team.broadcast(
+                self.clock.plan(step) if team.rank == 0 and self.clock.due(step) else None
+            )
         if plan is None:
             return None
         self.schedule.plans.append(Plan(*plan))
@@ -159,9 +228,13 @@ class Training:
     @property
     def plan(self) -> dict:
         """The options that make this training again, whatever the clock says."""
-        return {"plans": ",".join(map(str, self.schedule.plans)), "batch_tokens": self.tokens,
-                "micro_batches": self.micro_batches, "learning_rate": self.options.learning_rate,
-                "threads": self.threads}  # fmt: skip
+        return {
+            "plans": ",".join(map(str, self.schedule.plans)),
+            "batch_tokens": self.tokens,
+            "micro_batches": self.micro_batches,
+            "learning_rate": self.options.learning_rate,
+            "threads": self.threads,
+        }
 
     def batches(self) -> Iterator[tuple[int, np.ndarray]]:
         return self.examples.epochs(self.tokens, self.seed, self.state.step)
@@ -195,8 +268,14 @@ class Training:
         few = np.array_split(rows, min(updater.micro_batches, len(rows)))[0]
         with evaluating(self.network), updater.reproducibly(step):
             losses, _ = updater.judged(updater.batch(few, step), self.network.losses)
-        squares = (value.square().max() for value in self.network.state_dict().values() if value.is_floating_point())
-        sizes = torch.stack([*squares, *(torch.as_tensor(loss.total, device=self.device) for loss in losses)])
+        squares = (
+            value.square().max()
+            for value in self.network.state_dict().values()
+            if value.is_floating_point()
+        )
+        sizes = torch.stack(
+            [*squares, *(torch.as_tensor(loss.total, device=self.device) for loss in losses)]
+        )
         return all(updater.team.all(bool(sizes.isfinite().all())))
 
     def gone_back(self, failure: Failure) -> Progress:
@@ -204,26 +283,43 @@ class Training:
         self.state, weights = self.recovery.lower(self.state.micro_batches)
         self.losses = []
         self.updater.load(weights)
-        note = Message("step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with "
-                       "{times:g} times the learning rate.", step=failure.step, batch=failure.rows, back=self.state.step,
-                       times=LOWERED)  # fmt: skip
+        note = Message(
+            "step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with "
+            "{times:g} times the learning rate.",
+            step=failure.step,
+            batch=failure.rows,
+            back=self.state.step,
+            times=LOWERED,
+        )
         return self.progress(passing=True, warning=note)
 
     def given_up(self, failure: Failure) -> Progress:
         """It happened again: training ends with the last good state, if there is one."""
         good, weights = self.recovery.good
         usual = training_defaults(self.network, self.options.optimizer)["learning_rate"]
-        rate = min(self.options.learning_rate * LOWERED / 3, usual)  # of one that is far too high a thirtieth is no advice
+        rate = min(
+            self.options.learning_rate * LOWERED / 3, usual
+        )  # of one that is far too high a thirtieth is no advice
         if not good.step:
-            raise Diverged("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was "
-                           "lowered; look at these rows, or start anew with --set learning_rate={rate:.1g} and --set "
-                           "clip=1.", step=failure.step, batch=failure.rows, rate=rate)  # fmt: skip
+            raise Diverged(
+                "step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was "
+                "lowered; look at these rows, or start anew with --set learning_rate={rate:.1g} and --set "
+                "clip=1.",
+                step=failure.step,
+                batch=failure.rows,
+                rate=rate,
+            )
         self.state = good
         self.updater.load(weights)
-        note = Message("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; "
-                       "training ends with what it had learned by step {good}. Look at these rows, or start anew with --set "
-                       "learning_rate={rate:.1g} and --set clip=1.", step=failure.step, batch=failure.rows, good=good.step,
-                       rate=rate)  # fmt: skip
+        note = Message(
+            "step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; "
+            "training ends with what it had learned by step {good}. Look at these rows, or start anew with --set "
+            "learning_rate={rate:.1g} and --set clip=1.",
+            step=failure.step,
+            batch=failure.rows,
+            good=good.step,
+            rate=rate,
+        )
         return self.progress(passing=True, resumable=False, warning=note)
 
     # Judging
@@ -255,7 +351,11 @@ class Training:
         if self.clock:
             self.clock.scores(time.perf_counter() - began)
         stops = self.state.worse >= self.options.patience and self.state.step < self.schedule.steps
-        note = Message("stopped: {patience} scores without a new best", patience=self.options.patience) if stops else ""
+        note = (
+            Message("stopped: {patience} scores without a new best", patience=self.options.patience)
+            if stops
+            else ""
+        )
         return self.progress(note, loss, score)
 
     def finish(self) -> None:
@@ -269,35 +369,73 @@ class Training:
 
     # What is told and kept
 
-    def progress(self, note: str = "", loss: float = float("nan"), score: float | None = None, passing: bool = False,
-                 resumable: bool = True, **more) -> Progress:  # fmt: skip
+    def progress(
+        self,
+        note: str = "",
+        loss: float = float("nan"),
+        score: float | None = None,
+        passing: bool = False,
+        resumable: bool = True,
+        **more,
+    ) -> Progress:
         step, seconds = self.state.step, time.perf_counter() - self.began
-        return Progress(step, self.schedule.steps, step / self.schedule.per_epoch, loss, self.rate(max(0, step - 1)), seconds,
-                        score, note, passing=passing, snapshot=self.snapshot if resumable else None, **more)  # fmt: skip
+        return Progress(
+            step,
+            self.schedule.steps,
+            step / self.schedule.per_epoch,
+            loss,
+            self.rate(max(0, step - 1)),
+            seconds,
+            score,
+            note,
+            passing=passing,
+            snapshot=self.snapshot if resumable else None,
+            **more,
+        )
 
     def planned(self) -> Progress:
         note = self.halved_note() if self.state.micro_batches > 1 else ""
         if self.fit < min(FEW, self.schedule.most):
             minutes, steps = self.clock.seconds / 60, self.fit
-            note = Message("{minutes:.2g} minutes are too few for this much: about {steps} updates of a network fit, and some "
-                           "hundred are wanted; give it --minutes {more} or so.", minutes=minutes, steps=steps,
-                           more=math.ceil(minutes * ENOUGH / max(1, steps)))  # fmt: skip
-        return replace(self.progress("planned", plan=self.plan, warning=note), snapshot=lambda: Snapshot({}, {}))
+            note = Message(
+                "{minutes:.2g} minutes are too few for this much: about {steps} updates of a network fit, and some "
+                "hundred are wanted; give it --minutes {more} or so.",
+                minutes=minutes,
+                steps=steps,
+                more=math.ceil(minutes * ENOUGH / max(1, steps)),
+            )
+        return replace(
+            self.progress("planned", plan=self.plan, warning=note),
+            snapshot=lambda: Snapshot({}, {}),
+        )
 
     def halved_note(self) -> str:
         step = self.state.step
         since = Message("from step {step} on", step=step) if step else Message("from the beginning")
-        return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up "
-                       "to the same.", device=self.device, since=since, pieces=self.state.micro_batches)  # fmt: skip
+        return Message(
+            "a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up "
+            "to the same.",
+            device=self.device,
+            since=since,
+            pieces=self.state.micro_batches,
+        )
 
     def snapshot(self) -> Snapshot:
         good, weights = self.recovery.good
-        arrays = {"losses": torch.stack(self.losses) if self.losses else torch.zeros(0)} | self.updater.state()
+        arrays = {
+            "losses": torch.stack(self.losses) if self.losses else torch.zeros(0)
+        } | self.updater.state()
         arrays |= {f"best.{name}": value for name, value in (self.best or {}).items()}
         if good.step != self.state.step:
             arrays |= {f"good.{name}": value for name, value in weights.items()}
-        facts = asdict(self.state) | {"good": asdict(good), "seconds": time.perf_counter() - self.began}
-        return Snapshot({name: distributed.full_tensor(value).cpu().numpy() for name, value in arrays.items()}, facts)
+        facts = asdict(self.state) | {
+            "good": asdict(good),
+            "seconds": time.perf_counter() - self.began,
+        }
+        return Snapshot(
+            {name: distributed.full_tensor(value).cpu().numpy() for name, value in arrays.items()},
+            facts,
+        )
 
     def restore(self, resume: Snapshot) -> None:
         """What a snapshot holds: where training stood, its last good state, its best weights, and the losses since the last
@@ -306,13 +444,22 @@ class Training:
         def tensors(part: dict) -> dict[str, Tensor]:
             return {name: torch.from_numpy(value).to(self.device) for name, value in part.items()}
 
-        self.state, good = (TrainState.from_json(facts, self.schedule.steps)
-                            for facts in (resume.facts, take.value(resume.facts, "good")))  # fmt: skip
-        known = {name: value for name, value in resume.arrays.items()
-                 if name.startswith(("network.", "optimizer.", "mean.")) or name in ("carried", "averaged")}  # fmt: skip
+        self.state, good = (
+            TrainState.from_json(facts, self.schedule.steps)
+            for facts in (resume.facts, take.value(resume.facts, "good"))
+        )
+        known = {
+            name: value
+            for name, value in resume.arrays.items()
+            if name.startswith(("network.", "optimizer.", "mean."))
+            or name in ("carried", "averaged")
+        }
         for arrays, step in ((known, self.state.step), (resume.part("good"), good.step)):
             if arrays or arrays is known:
-                self.updater.check(Snapshot(arrays, {}), next(self.examples.epochs(self.tokens, self.seed, step))[1])
+                self.updater.check(
+                    Snapshot(arrays, {}),
+                    next(self.examples.epochs(self.tokens, self.seed, step))[1],
+                )
         if best := resume.part("best"):
             Snapshot(best, {}).like(**self.network.state_dict())
         take.array(resume.arrays, "losses", np.float32, None)

@@ -32,7 +32,9 @@ def free(device: str) -> int | None:
 def system() -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+        return next(
+            int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")
+        )
     except (OSError, StopIteration):
         pass
     try:
@@ -45,8 +47,11 @@ def container(place: Path = Path("/sys/fs/cgroup")) -> int | None:
     """What a control group still allows."""
     try:
         most, used = (int((place / name).read_text()) for name in ("memory.max", "memory.current"))
-        kept = next(int(line.split()[1]) for line in (place / "memory.stat").read_text().splitlines()
-                    if line.startswith("inactive_file"))  # fmt: skip
+        kept = next(
+            int(line.split()[1])
+            for line in (place / "memory.stat").read_text().splitlines()
+            if line.startswith("inactive_file")
+        )
         return most - used + kept
     except (OSError, ValueError, StopIteration):
         return None
@@ -65,19 +70,30 @@ def check_weights(count: int, optimizer: str, device: str, parts: int) -> None:
     """Whether so many weights can be trained here; asked before the first of them is made."""
     there, needed = free(device), count * bytes_each(optimizer, parts)
     if there is not None and needed > USED * there:
-        raise Mistake("these options make {count:,} weights, which take {needed} to train (each {bytes} bytes with gradient, "
-                      "moments and the states that are kept), and {free} are free on {device}; choose smaller ones, such as "
-                      "hidden, embed or layers.", count=count, needed=size(needed), bytes=bytes_each(optimizer, parts),
-                      free=size(there), device=device)  # fmt: skip
+        raise Mistake(
+            "these options make {count:,} weights, which take {needed} to train (each {bytes} bytes with gradient, "
+            "moments and the states that are kept), and {free} are free on {device}; choose smaller ones, such as "
+            "hidden, embed or layers.",
+            count=count,
+            needed=size(needed),
+            bytes=bytes_each(optimizer, parts),
+            free=size(there),
+            device=device,
+        )
 
 
 def check_table(features: int, columns: int) -> None:
     """The same for the table of a linear rung, which holds a weight and a sum or a copy of it."""
     there, needed = free("cpu"), features * columns * 8
     if there is not None and needed > USED * there:
-        raise Mistake("{features:,} features of {columns:,} outputs take {needed}, and {free} are free on cpu; keep fewer "
-                      "features with --set min_documents=…, or fewer classes.", features=features, columns=columns,
-                      needed=size(needed), free=size(there))  # fmt: skip
+        raise Mistake(
+            "{features:,} features of {columns:,} outputs take {needed}, and {free} are free on cpu; keep fewer "
+            "features with --set min_documents=…, or fewer classes.",
+            features=features,
+            columns=columns,
+            needed=size(needed),
+            free=size(there),
+        )
 
 
 def bytes_each(optimizer: str, parts: int = 1) -> int:
@@ -95,9 +111,14 @@ def micro_batches_of(row: int, rows: int, weights: int, device: str, tokens: int
         return 1
     room = USED * there - weights
     if row > room:
-        raise Mistake("the longest row ({tokens:,} tokens) takes {needed} to learn from, and {left} are left on {device} "
-                      "beside the weights; cut rows with --set max_length=…, or choose a smaller model.", tokens=tokens,
-                      needed=size(row), left=size(max(0, int(room))), device=device)  # fmt: skip
+        raise Mistake(
+            "the longest row ({tokens:,} tokens) takes {needed} to learn from, and {left} are left on {device} "
+            "beside the weights; cut rows with --set max_length=…, or choose a smaller model.",
+            tokens=tokens,
+            needed=size(row),
+            left=size(max(0, int(room))),
+            device=device,
+        )
     count = 1
     while row * -(-rows // count) > room:
         count *= 2
@@ -110,7 +131,10 @@ def kept_for_backward(network: nn.Module, loss) -> int:
     sizes: dict[int, int] = {}
 
     def count(value: Tensor) -> Tensor:
-        if value.layout == torch.strided and (place := value.untyped_storage().data_ptr()) not in weights:
+        if (
+            value.layout == torch.strided
+            and (place := value.untyped_storage().data_ptr()) not in weights
+        ):
             sizes[place] = value.untyped_storage().nbytes()
         return value.detach()  # a result that its own node held would never be freed
 
@@ -123,14 +147,18 @@ def exhausted(error: BaseException) -> bool:
     """Whether this is what torch and NumPy say when memory is at its end."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
-    return isinstance(error, RuntimeError) and ("can't allocate memory" in str(error) or "not enough memory" in str(error))
+    return isinstance(error, RuntimeError) and (
+        "can't allocate memory" in str(error) or "not enough memory" in str(error)
+    )
 
 
 def size(count: int) -> str:
     return f"{count / 1e9:,.1f} GB" if count >= 1e8 else f"{count / 1e6:,.1f} MB"
 
 
-def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def in_pieces(
+    batches: list[np.ndarray], outputs: Callable, device: str
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(rows, their outputs) of all batches; one that does not fit into memory is halved until it does."""
     waiting = batches[::-1]
     while waiting:
@@ -141,10 +169,15 @@ def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iter
             if not exhausted(error):
                 raise
             if len(rows) == 1:
-                raise Mistake("one row does not fit into the memory of {device}; use a machine with more.",
-                              device=device) from None  # fmt: skip
+                raise Mistake(
+                    "one row does not fit into the memory of {device}; use a machine with more.",
+                    device=device,
+                ) from None
         if made is None:
-            note = Notice("a batch does not fit into the memory of {device}; it is answered in pieces.", device=device)
+            note = Notice(
+                "a batch does not fit into the memory of {device}; it is answered in pieces.",
+                device=device,
+            )
             warn(note, stacklevel=4)
             half = len(rows) // 2
             waiting += [rows[half:], rows[:half]]

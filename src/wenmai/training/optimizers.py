@@ -31,7 +31,9 @@ class Optimizer:
     def __init__(self, network: nn.Module, options: TrainingOptions):
         name, rate = options.optimizer, options.learning_rate
         embeddings = [module for module in network.modules() if isinstance(module, nn.Embedding)]
-        tables = [module.weight for module in embeddings if module.sparse and module.weight.requires_grad]
+        tables = [
+            module.weight for module in embeddings if module.sparse and module.weight.requires_grad
+        ]
         seen = {id(p) for p in tables}
         rest = [p for p in network.parameters() if p.requires_grad and id(p) not in seen]
         # Decay pulls on matrices only: biases, norms and embeddings have no reason to be small.
@@ -40,7 +42,11 @@ class Optimizer:
         others = [p for p in rest if p.dim() < 2 or id(p) in names]
         factors = rate_factors(network, options)
         groups = [
-            {"params": [p for p in params if factors[id(p)] == factor], "weight_decay": decay, "factor": factor}
+            {
+                "params": [p for p in params if factors[id(p)] == factor],
+                "weight_decay": decay,
+                "factor": factor,
+            }
             for factor in sorted(set(factors.values()), reverse=True)
             for params, decay in ((matrices, options.weight_decay), (others, 0.0))
         ]
@@ -50,9 +56,13 @@ class Optimizer:
             own = rate * group["factor"]  # where an update in one launch can read it (captured.py)
             group["lr"] = torch.tensor(own, device=rest[0].device) if alone else own
         if name in ("sgd", "asgd"):
-            self.parts = [torch.optim.SGD(groups, momentum=0.9 if name == "sgd" else 0.0, fused=alone or None)]
+            self.parts = [
+                torch.optim.SGD(groups, momentum=0.9 if name == "sgd" else 0.0, fused=alone or None)
+            ]
         else:
-            self.parts = [torch.optim.AdamW(groups, betas=(0.9, 0.98), fused=True, capturable=alone)]
+            self.parts = [
+                torch.optim.AdamW(groups, betas=(0.9, 0.98), fused=True, capturable=alone)
+            ]
         if tables:
             named = [{"params": [table], "factor": factors[id(table)]} for table in tables]
             self.parts.append(torch.optim.SparseAdam(named, lr=rate, betas=(0.9, 0.98)))
@@ -60,28 +70,55 @@ class Optimizer:
 
     def state(self) -> dict[str, torch.Tensor]:
         """As named tensors: number of the optimizer, number of the weight, name."""
-        return {f"{number}.{index}.{name}": torch.as_tensor(value) for number, part in enumerate(self.parts)
-                for index, values in part.state_dict()["state"].items() for name, value in values.items()}  # fmt: skip
+        return {
+            f"{number}.{index}.{name}": torch.as_tensor(value)
+            for number, part in enumerate(self.parts)
+            for index, values in part.state_dict()["state"].items()
+            for name, value in values.items()
+        }
 
     def check(self, known: Snapshot) -> None:
         """Unfit where these are not what `state` gives."""
-        names = {"momentum_buffer"} if isinstance(self.parts[0], torch.optim.SGD) else {"step", "exp_avg", "exp_avg_sq"}
+        names = (
+            {"momentum_buffer"}
+            if isinstance(self.parts[0], torch.optim.SGD)
+            else {"step", "exp_avg", "exp_avg_sq"}
+        )
         keys = [key.split(".") for key in known.arrays]
         for key in keys:
             if len(key) != 3:
-                raise take.Unfit("the moments {name} are of no weight here", name=take.summary(".".join(key)))
+                raise take.Unfit(
+                    "the moments {name} are of no weight here", name=take.summary(".".join(key))
+                )
         for owner, index in {(key[0], key[1]) for key in keys}:
-            number, at = int(owner) if owner.isdecimal() else -1, int(index) if index.isdecimal() else -1
+            number, at = (
+                int(owner) if owner.isdecimal() else -1,
+                int(index) if index.isdecimal() else -1,
+            )
             part = self.parts[number] if 0 <= number < len(self.parts) else None
-            weights = [weight for group in part.param_groups for weight in group["params"]] if part else []
+            weights = (
+                [weight for group in part.param_groups for weight in group["params"]]
+                if part
+                else []
+            )
             named = {key[2] for key in keys if key[:2] == [owner, index]}
             if not 0 <= at < len(weights) or named != names:
-                raise take.Unfit("the moments {name} are of no weight here", name=take.summary(f"{owner}.{index}"))
-            steps = torch.zeros((), dtype=torch.int64 if isinstance(part, torch.optim.SparseAdam) else torch.float32)
+                raise take.Unfit(
+                    "the moments {name} are of no weight here",
+                    name=take.summary(f"{owner}.{index}"),
+                )
+            steps = torch.zeros(
+                (), dtype=torch.int64 if isinstance(part, torch.optim.SparseAdam) else torch.float32
+            )
             for name in names:
-                (array,) = known.like(**{f"{owner}.{index}.{name}": steps if name == "step" else weights[at]})
+                (array,) = known.like(
+                    **{f"{owner}.{index}.{name}": steps if name == "step" else weights[at]}
+                )
                 if name == "step" and not 1 <= array.item() <= 1 << 40:
-                    raise take.Unfit("the moments {name} are of no weight here", name=take.summary(f"{owner}.{index}"))
+                    raise take.Unfit(
+                        "the moments {name} are of no weight here",
+                        name=take.summary(f"{owner}.{index}"),
+                    )
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         for number, part in enumerate(self.parts):
@@ -92,9 +129,17 @@ class Optimizer:
                 if int(owner) == number:  # SparseAdam counts its steps in a plain number
                     plain = name == "step" and isinstance(part, torch.optim.SparseAdam)
                     value = value.clone()  # the optimizer writes into what it is given
-                    value = int(value) if plain else shard_of(value, weights[int(index)]) if value.dim() else value
+                    value = (
+                        int(value)
+                        if plain
+                        else shard_of(value, weights[int(index)])
+                        if value.dim()
+                        else value
+                    )
                     moments.setdefault(int(index), {})[name] = value
-            part.load_state_dict({"state": moments, "param_groups": part.state_dict()["param_groups"]})
+            part.load_state_dict(
+                {"state": moments, "param_groups": part.state_dict()["param_groups"]}
+            )
 
     def forget(self) -> None:
         """The gradients."""

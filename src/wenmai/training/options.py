@@ -5,7 +5,18 @@ from typing import Annotated, Literal
 
 from torch import nn
 
-from wenmai.options import HELD_OUT, PROCESSES, STARTED, Count, NonNegative, Portion, Seed, Share, Size, Threads
+from wenmai.options import (
+    HELD_OUT,
+    PROCESSES,
+    STARTED,
+    Count,
+    NonNegative,
+    Portion,
+    Seed,
+    Share,
+    Size,
+    Threads,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +57,9 @@ class TrainingOptions:
     def completed(self, network: nn.Module) -> "TrainingOptions":
         """With what the network asks for, where it is not given."""
         usual = training_defaults(network, self.optimizer)
-        return replace(self, **{name: value for name, value in usual.items() if getattr(self, name) is None})
+        return replace(
+            self, **{name: value for name, value in usual.items() if getattr(self, name) is None}
+        )
 
     @property
     def averages(self) -> bool:
@@ -57,15 +70,34 @@ def training_defaults(network: nn.Module, optimizer: str) -> dict[str, float]:
     """What these options are, where they are not given: as the network asks for, or as suits most."""
     if optimizer == "asgd":  # of AWD-LSTM
         return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25, "head_rate": 1.0}
-    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0, "head_rate": 1.0} | network.training_defaults
+    return {
+        "learning_rate": 4e-3,
+        "weight_decay": 0.01,
+        "clip": 1.0,
+        "head_rate": 1.0,
+    } | network.training_defaults
 
 
-def fit_options(*, seed: Seed = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1,
-                search: Annotated[bool, HELD_OUT] = False, deterministic: bool = False,
-                progress: bool = False) -> dict:  # fmt: skip
+def fit_options(
+    *,
+    seed: Seed = 0,
+    device: str = "auto",
+    minutes: NonNegative | None = None,
+    validation: Share = 0.1,
+    search: Annotated[bool, HELD_OUT] = False,
+    deterministic: bool = False,
+    progress: bool = False,
+) -> dict:
     """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of the rows
     held out where no valid part is given; `search` tries a third of the learning rate, the rate and its triple on short runs, and
     trains with the best; `deterministic` makes a GPU give the same weights for the same seed, as a CPU does anyway; `progress`
     shows in `fit` how it goes."""
-    return {"seed": seed, "device": device, "minutes": minutes, "validation": validation, "search": search,
-            "deterministic": deterministic, "progress": progress}  # fmt: skip
+    return {
+        "seed": seed,
+        "device": device,
+        "minutes": minutes,
+        "validation": validation,
+        "search": search,
+        "deterministic": deterministic,
+        "progress": progress,
+    }

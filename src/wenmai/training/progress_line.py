@@ -15,14 +15,21 @@ class ProgressLine:
     elsewhere a line every few seconds."""
 
     def __init__(self, name: str, metric: str):
-        self.name, self.metric, self.score, self.shown = name, phrase("metric", metric.replace("_", " ")), None, time.monotonic()
+        self.name, self.metric, self.score, self.shown = (
+            name,
+            phrase("metric", metric.replace("_", " ")),
+            None,
+            time.monotonic(),
+        )
         self.anew = sys.stderr.isatty() or "ipykernel" in sys.modules
 
     def __call__(self, stage: Message, progress: Progress | None = None) -> None:
         parts: list = [Message("{name}: {stage}", name=self.name, stage=stage)]
         if progress is not None and progress.steps:
             self.score = self.score if progress.score is None else progress.score
-            parts.append(Message("update {step:,} of {steps:,}", step=progress.step, steps=progress.steps))
+            parts.append(
+                Message("update {step:,} of {steps:,}", step=progress.step, steps=progress.steps)
+            )
             if self.score is not None:
                 parts.append(Message("{metric} {score:.4f}", metric=self.metric, score=self.score))
             if (left := progress.seconds_left) is not None:

@@ -27,8 +27,13 @@ class TrainState:
 
     @classmethod
     def from_json(cls, saved: object, steps: int) -> "TrainState":
-        return cls(take.integer(saved, "step", 0, steps), score_in(saved, "best"), take.integer(saved, "worse"),
-                   take.flag(saved, "lowered"), take.integer(saved, "micro_batches", 1, 1 << 20))  # fmt: skip
+        return cls(
+            take.integer(saved, "step", 0, steps),
+            score_in(saved, "best"),
+            take.integer(saved, "worse"),
+            take.flag(saved, "lowered"),
+            take.integer(saved, "micro_batches", 1, 1 << 20),
+        )
 
 
 class Failure(NamedTuple):
@@ -38,7 +43,12 @@ class Failure(NamedTuple):
     @classmethod
     def of(cls, step: int, rows: np.ndarray, where: Callable[[int], str]) -> "Failure":
         first, others = where(int(rows[0])), len(rows) - 1
-        return cls(step, Message("{where}, and {count} other rows of its batch", where=first, count=others) if others else first)
+        return cls(
+            step,
+            Message("{where}, and {count} other rows of its batch", where=first, count=others)
+            if others
+            else first,
+        )
 
 
 class Recovery:
@@ -48,7 +58,9 @@ class Recovery:
         self.good: tuple[TrainState, dict[str, Tensor]] | None = (state, weights)
         self.unseen: list[np.ndarray] = []  # rows of each batch
 
-    def failure(self, losses: list[Tensor], step: int, where: Callable[[int], str]) -> Failure | None:
+    def failure(
+        self, losses: list[Tensor], step: int, where: Callable[[int], str]
+    ) -> Failure | None:
         """The first of the losses not looked at yet that is no number; `step` is how many updates were made."""
         unseen, self.unseen = self.unseen, []
         finite = torch.stack(losses[-len(unseen) :]).isfinite().tolist()

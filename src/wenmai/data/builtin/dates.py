@@ -25,10 +25,14 @@ QUOTED = re.compile(r"'[^']*'")  # words inside a pattern
 def dates(*, dates: str = CHOSEN) -> Chunk:
     """20,000 dates from 1900 to 2099 in these languages (codes; all for every one that CLDR has months of) → ISO 8601."""
     babel = module("babel", "dates")
-    locales = [locale for locale in map(babel.Locale.parse, language_codes(dates)) if own_months(locale)]
+    locales = [
+        locale for locale in map(babel.Locale.parse, language_codes(dates)) if own_months(locale)
+    ]
     if not locales:
-        raise Mistake("dates:{option}: CLDR has no names of months in this language; choose another, as in dates:en,zh.",
-                      option=dates)  # fmt: skip
+        raise Mistake(
+            "dates:{option}: CLDR has no names of months in this language; choose another, as in dates:en,zh.",
+            option=dates,
+        )
     written = [patterns(locale) for locale in locales]
     unclear = {name for name, months in meanings(locales).items() if len(months) > 1}
     chance, days = random.Random(SEED), (LAST - FIRST).days + 1
@@ -48,10 +52,16 @@ def patterns(locale) -> list:
     from babel.dates import parse_pattern
 
     formats = [locale.date_formats[name] for name in ("full", "long", "medium", "short")]
-    formats += [locale.datetime_skeletons[name] for name in SKELETONS if name in locale.datetime_skeletons]
+    formats += [
+        locale.datetime_skeletons[name] for name in SKELETONS if name in locale.datetime_skeletons
+    ]
     formats += map(parse_pattern, ENGLISH if locale.language == "en" else ())
     every = {pattern.pattern: pattern for pattern in formats}
-    return [pattern for text, pattern in every.items() if re.search(r"(?<!y)y(yyy)?(?!y)", QUOTED.sub("", text))]
+    return [
+        pattern
+        for text, pattern in every.items()
+        if re.search(r"(?<!y)y(yyy)?(?!y)", QUOTED.sub("", text))
+    ]
 
 
 def own_months(locale) -> bool:

@@ -27,8 +27,11 @@ def docstrings() -> Chunk:
             if len(body) <= LONGEST and min(len(body.split()), len(line.split())) >= FEWEST:
                 rows.setdefault(body, line)
     if not rows:
-        raise Mistake("docstrings is read from the sources of the standard library, which are not in {folder}; use an "
-                      "interpreter that has them.", folder=folder)  # fmt: skip
+        raise Mistake(
+            "docstrings is read from the sources of the standard library, which are not in {folder}; use an "
+            "interpreter that has them.",
+            folder=folder,
+        )
     return Chunk({"source": list(rows), "target": list(rows.values())}, range(1, len(rows) + 1))
 
 
@@ -72,5 +75,9 @@ def parted(text: str) -> tuple[str, str]:
         if opening.count("\n") > 1 or not re.search(r"[^.]\.\s*$", opening):
             return "", ""
         first, rest = opening, text[len(opening) :]
-    body = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", rest) if ">>>" not in paragraph]
+    body = [
+        " ".join(paragraph.split())
+        for paragraph in re.split(r"\n\s*\n", rest)
+        if ">>>" not in paragraph
+    ]
     return "\n".join(filter(None, body)), " ".join(first.split())

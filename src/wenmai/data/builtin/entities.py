@@ -15,12 +15,16 @@ from wenmai.data.text.tokenizers import WORD
 
 ROWS, SEED = 8_000, 1998
 # Half of the names are drawn from these, the others from all.
-COMMON = {"place": "CN US JP DE FR GB IN BR RU IT ES KR CA AU MX ID TR SA ZA NL CH SE PL TH VN EG AR NG PK UA SG NZ",
-          "language": "en zh es fr de ja ru ar pt it ko hi tr vi th id nl sv pl el he fa",
-          "currency": "USD EUR CNY JPY GBP INR RUB KRW BRL CAD AUD CHF HKD SGD THB SEK MXN TRY ZAR"}  # fmt: skip
+COMMON = {
+    "place": "CN US JP DE FR GB IN BR RU IT ES KR CA AU MX ID TR SA ZA NL CH SE PL TH VN EG AR NG PK UA SG NZ",
+    "language": "en zh es fr de ja ru ar pt it ko hi tr vi th id nl sv pl el he fa",
+    "currency": "USD EUR CNY JPY GBP INR RUB KRW BRL CAD AUD CHF HKD SGD THB SEK MXN TRY ZAR",
+}
 NO_PLACES = {"EU", "EZ", "QO", "UN", "XA", "XB", "ZZ"}  # unions, "unknown region" and the like
-ARTICLE = re.compile(r"United |Isle |.*(Islands|Republic|Emirates|Netherlands|Territor(y|ies)$)|"  # what stands after "the"
-                     "(Philippines|Maldives|Bahamas|Gambia)$")  # fmt: skip
+ARTICLE = re.compile(
+    r"United |Isle |.*(Islands|Republic|Emirates|Netherlands|Territor(y|ies)$)|"  # what stands after "the"
+    "(Philippines|Maldives|Bahamas|Gambia)$"
+)
 
 
 def entities() -> Chunk:
@@ -44,11 +48,17 @@ class Writer:
         from babel.numbers import get_currency_name
 
         self.lang, self.words, self.chance = lang, words, chance
-        self.templates = [re.split(r"\{(\w+)\}", line) for line in words["templates"]]  # text, slot, text, …
+        self.templates = [
+            re.split(r"\{(\w+)\}", line) for line in words["templates"]
+        ]  # text, slot, text, …
         locale = Locale.parse(lang)
-        self.names = {"place": {code: locale.territories[code] for code in places()},
-                      "language": {code: name for code, name in sorted(locale.languages.items()) if len(code) == 2},
-                      "currency": {code: locale.currencies[code] for code in currencies()}}  # fmt: skip
+        self.names = {
+            "place": {code: locale.territories[code] for code in places()},
+            "language": {
+                code: name for code, name in sorted(locale.languages.items()) if len(code) == 2
+            },
+            "currency": {code: locale.currencies[code] for code in currencies()},
+        }
         self.plurals = {code: get_currency_name(code, 5, locale) for code in self.names["currency"]}
 
     def sentence(self) -> tuple[list[str], list[str]]:
@@ -58,7 +68,11 @@ class Writer:
             if not tokens:
                 before = before[:1].upper() + before[1:]
             for text, tag in ((before, ""), (entity, kind)):
-                pieces = WORD.findall(text) if self.lang == "en" else [character for character in text if not character.isspace()]
+                pieces = (
+                    WORD.findall(text)
+                    if self.lang == "en"
+                    else [character for character in text if not character.isspace()]
+                )
                 tokens += pieces
                 tags += [f"{'I' if i else 'B'}-{tag}" if tag else "O" for i in range(len(pieces))]
         return tokens, tags
@@ -73,7 +87,9 @@ class Writer:
         if name in ("currency", "currencies", "money"):
             code, written = self.draw_name("currency", used)
             if self.lang == "en" and name != "currency":
-                written = self.plurals[code] if name == "currencies" or chance.random() < 0.75 else code
+                written = (
+                    self.plurals[code] if name == "currencies" or chance.random() < 0.75 else code
+                )
             return f"{self.number(5)} " if name == "money" else "", written, "CURRENCY"
         if name in ("date", "month"):
             return "", self.date(self.words[name]), "DATE"
@@ -88,7 +104,9 @@ class Writer:
     def draw_name(self, kind: str, used: set) -> tuple[str, str]:
         """A code and its name, that this sentence does not have yet."""
         while True:
-            code = self.chance.choice(COMMON[kind].split() if self.chance.random() < 0.5 else list(self.names[kind]))
+            code = self.chance.choice(
+                COMMON[kind].split() if self.chance.random() < 0.5 else list(self.names[kind])
+            )
             if (kind, code) not in used:
                 used.add((kind, code))
                 return code, self.names[kind][code]
@@ -109,7 +127,9 @@ def places() -> list[str]:
     from babel import Locale
 
     english, chinese = Locale.parse("en").territories, Locale.parse("zh").territories
-    return sorted(code for code in english if len(code) == 2 and code in chinese and code not in NO_PLACES)
+    return sorted(
+        code for code in english if len(code) == 2 and code in chinese and code not in NO_PLACES
+    )
 
 
 def currencies() -> list[str]:
@@ -120,4 +140,8 @@ def currencies() -> list[str]:
     day = datetime.date(2020, 1, 1)
     used = {code for place in places() for code in get_territory_currencies(place, day, day)}
     names = Locale.parse("en").currencies, Locale.parse("zh").currencies
-    return sorted(code for code in used if all(code in table and not re.search(r"\d", table[code]) for table in names))
+    return sorted(
+        code
+        for code in used
+        if all(code in table and not re.search(r"\d", table[code]) for table in names)
+    )

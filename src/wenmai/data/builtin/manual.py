@@ -6,13 +6,20 @@ from collections.abc import Iterator
 from wenmai.data.files.readers import Chunk
 
 BULLET = re.compile(r"^\s*(?:[*•-]|\d+\.|\[\d+\])\s+")  # of a list, or of footnotes
-CODE = re.compile(r"::=|>>>|^\s*[|+]|^\s*\.\.\. |[=*~^-]{4}", re.MULTILINE)  # grammars, examples, tables, lines under headings
+CODE = re.compile(
+    r"::=|>>>|^\s*[|+]|^\s*\.\.\. |[=*~^-]{4}", re.MULTILINE
+)  # grammars, examples, tables, lines under headings
 PROSE = re.compile(r"[A-Z].*[a-z].*[.!?:]", re.DOTALL)  # how sentences begin and end
 MARKS = [
     (re.compile(r'"([^"\s][^"]*)"'), r"\1"),  # "print", as code is marked
     (re.compile(r"(?<!\w)\*{1,2}([\w()][^*]*?)\*{1,2}(?!\w)"), r"\1"),  # *emphasis*
     (re.compile(r"\s*\[\d+\]"), ""),  # where a footnote belongs
-    (re.compile(r"^(?:Changed|New|Added|Deprecated since|Deprecated) (?:in )?(?:version )?\d[\d.]*[:.]\s*"), ""),
+    (
+        re.compile(
+            r"^(?:Changed|New|Added|Deprecated since|Deprecated) (?:in )?(?:version )?\d[\d.]*[:.]\s*"
+        ),
+        "",
+    ),
     (re.compile(r"(?<=\w)- (?=[a-z])"), "-"),  # broken at the end of a line
 ]
 SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|viz)\.$")  # these do not end a sentence
@@ -24,7 +31,9 @@ def manual() -> Chunk:
     what was read. Examples, grammars, tables and headings are left out, and marks of code and emphasis with them."""
     from pydoc_data.topics import topics
 
-    rows = list(dict.fromkeys(sentence for topic in topics.values() for sentence in sentences(topic)))
+    rows = list(
+        dict.fromkeys(sentence for topic in topics.values() for sentence in sentences(topic))
+    )
     return Chunk({"text": rows}, range(1, len(rows) + 1))
 
 

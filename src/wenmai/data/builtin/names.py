@@ -33,8 +33,14 @@ def language_codes(chosen: str) -> list[str]:
     """Those of "en,zh", six for "few", or for "all" every one that CLDR knows."""
     from babel import localedata
 
-    codes = [code for code in (FEW if chosen == "few" else chosen).replace(",", " ").split() if code != "all"]
-    known = sorted(code for code in localedata.locale_identifiers() if code not in BORROWED and "_" not in code)
+    codes = [
+        code
+        for code in (FEW if chosen == "few" else chosen).replace(",", " ").split()
+        if code != "all"
+    ]
+    known = sorted(
+        code for code in localedata.locale_identifiers() if code not in BORROWED and "_" not in code
+    )
     for code in codes:
         if code not in known:
             raise unknown("language", code, known)
@@ -45,4 +51,6 @@ def _names(locale) -> dict[str, str]:
     """Case-folded → as written, in sorted order."""
     tables = locale.territories, locale.languages, locale.scripts, locale.currencies
     names = {name.strip() for table in tables for name in table.values()}
-    return {name.casefold(): name for name in sorted(names, reverse=True) if name and not name.isdigit()}
+    return {
+        name.casefold(): name for name in sorted(names, reverse=True) if name and not name.isdigit()
+    }

@@ -28,12 +28,16 @@ def numbers(*, numbers: str = "en") -> Chunk:
     first, _, second = numbers.rpartition("-")
     write_source, write_target = writer(first or DIGITS), writer(second)
     if (first or DIGITS) == second:
-        raise Mistake("numbers:{option} is the same on both sides; expected two ways of writing, as in numbers:zh-digits.",
-                      option=numbers)  # fmt: skip
+        raise Mistake(
+            "numbers:{option} is the same on both sides; expected two ways of writing, as in numbers:zh-digits.",
+            option=numbers,
+        )
     rows: dict[str, int | None] = {}
     for number in sampled():
         text = write_source(number)
-        rows[text] = number if rows.get(text, number) == number else None  # None: it means two numbers
+        rows[text] = (
+            number if rows.get(text, number) == number else None
+        )  # None: it means two numbers
     pairs = [(text, write_target(number)) for text, number in rows.items() if number is not None]
     source, target = map(list, zip(*pairs))
     return Chunk({"source": source, "target": target}, range(1, len(pairs) + 1))
@@ -46,7 +50,10 @@ def sampled() -> list[int]:
     for length in LENGTHS:
         size = len(numbers) + EACH
         while len(numbers) < size:
-            digits = [chance.choice("123456789"), *(chance.choice("0000123456789") for _ in range(length - 1))]
+            digits = [
+                chance.choice("123456789"),
+                *(chance.choice("0000123456789") for _ in range(length - 1)),
+            ]
             numbers[int("".join(digits))] = None
     order = list(numbers)
     chance.shuffle(order)

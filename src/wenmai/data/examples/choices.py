@@ -30,9 +30,15 @@ class Choices(Sequences):
     def take(self, rows: np.ndarray) -> Choices:
         return Choices(self.flat[self.places(rows)], offsets_of(self.lengths_of(rows)), self.texts)
 
-    def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    def padded(
+        self, rows: np.ndarray, longest: int, pad=0
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         values, mask, beside = self.texts.padded(self.flat[self.places(rows)], longest, pad)
-        return values, mask, beside | {"example": np.repeat(np.arange(len(rows)), self.lengths_of(rows))}
+        return (
+            values,
+            mask,
+            beside | {"example": np.repeat(np.arange(len(rows)), self.lengths_of(rows))},
+        )
 
     def tokens_read(self, row: int, longest: int) -> np.ndarray:
         """Of its first choice."""

@@ -39,10 +39,22 @@ class Passages(Sequences):
     """A row is a question and its passage. The elements are "nothing", then the tokens of the passage; `places` (ΣW, 2) are the
     characters of `texts` that each stands for."""
 
-    def __init__(self, flat: np.ndarray, offsets: np.ndarray, places: np.ndarray, texts: Sequence[str], questions: Sequences,
-                 reading: Reading):  # fmt: skip
+    def __init__(
+        self,
+        flat: np.ndarray,
+        offsets: np.ndarray,
+        places: np.ndarray,
+        texts: Sequence[str],
+        questions: Sequences,
+        reading: Reading,
+    ):
         super().__init__(flat, offsets)
-        self.places_in_text, self.texts, self.questions, self.reading = places, texts, questions, reading
+        self.places_in_text, self.texts, self.questions, self.reading = (
+            places,
+            texts,
+            questions,
+            reading,
+        )
 
     @property
     def costs(self) -> np.ndarray:
@@ -50,17 +62,27 @@ class Passages(Sequences):
 
     def take(self, rows: np.ndarray) -> Passages:
         index = self.places(rows)
-        return Passages(self.flat[index], offsets_of(self.lengths_of(rows)), self.places_in_text[index],
-                        [self.texts[row] for row in rows], self.questions.take(rows), self.reading)  # fmt: skip
+        return Passages(
+            self.flat[index],
+            offsets_of(self.lengths_of(rows)),
+            self.places_in_text[index],
+            [self.texts[row] for row in rows],
+            self.questions.take(rows),
+            self.reading,
+        )
 
     def windows(self, longest: int | None = None, stride: int | None = None) -> PassageWindows:
         """All of every passage. The last window of one ends where the passage does."""
         reading, size = self.reading, self.lengths - 1
-        room = reading.window - reading.around - self.questions.lengths  # (N,) tokens of the passage
+        room = (
+            reading.window - reading.around - self.questions.lengths
+        )  # (N,) tokens of the passage
         step = np.minimum(stride or reading.stride, room)
         count = np.where(size > room, 1 - (room - size) // step, 1)
         row = np.repeat(np.arange(len(size)), count)
-        number = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)  # of the window in its row
+        number = np.arange(len(row)) - np.repeat(
+            np.cumsum(count) - count, count
+        )  # of the window in its row
         first = np.minimum(number * step[row], np.maximum(0, size - room)[row])
         windows = copy(self)
         windows.__class__ = PassageWindows
@@ -70,7 +92,9 @@ class Passages(Sequences):
         windows.nothing = self.starts[row]  # where "nothing" stands
         return windows
 
-    def padded(self, rows: np.ndarray, longest: int = 0, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    def padded(
+        self, rows: np.ndarray, longest: int = 0, pad=0
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """The first window of every row."""
         windows = self.take(rows).windows()
         return windows.padded(np.flatnonzero(np.diff(windows.example, prepend=-1)), longest, pad)
@@ -89,7 +113,9 @@ class PassageWindows(Passages):
     def costs(self) -> np.ndarray:
         return self.lengths + self.questions.lengths[self.example] + self.reading.around
 
-    def padded(self, rows: np.ndarray, longest: int = 0, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    def padded(
+        self, rows: np.ndarray, longest: int = 0, pad=0
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         wrapping, lengths = self.reading.wrapping, self.lengths_of(rows)
         before, between, after = wrapping.before, wrapping.between, wrapping.after
         asked = self.questions.lengths_of(self.example[rows])
@@ -118,7 +144,9 @@ class PassageWindows(Passages):
         """(from, up to): of every window the elements of `flat` that are judged in it. Between two windows, the one whose middle
         is nearer."""
         same = self.example[1:] == self.example[:-1]
-        between = (self.starts[:-1] + self.stops[1:] + 1) // 2  # equally far from both middles, as windows are equally long
+        between = (
+            self.starts[:-1] + self.stops[1:] + 1
+        ) // 2  # equally far from both middles, as windows are equally long
         first, last = self.starts.copy(), self.stops.copy()
         first[1:][same], last[:-1][same] = between[same], between[same]
         return first, last
@@ -127,7 +155,11 @@ class PassageWindows(Passages):
         """(N, K, 2) where the answers of every row begin and end, as numbers of its elements → the same for every window, counted
         in its own; −1 where one does not stand in it as a whole, and 0 and 0 where none does."""
         inside = spans[self.example] + (self.nothing - self.starts + 1)[:, None, None]
-        fits = (spans[self.example][..., 0] > 0) & (inside[..., 0] >= 1) & (inside[..., 1] <= self.lengths[:, None])
+        fits = (
+            (spans[self.example][..., 0] > 0)
+            & (inside[..., 0] >= 1)
+            & (inside[..., 1] <= self.lengths[:, None])
+        )
         in_window = np.where(fits[..., None], inside, -1)
         in_window[~fits.any(1), 0] = 0
         return in_window

@@ -16,8 +16,15 @@ class WordPieces(Sequences):
     """An element is a word: its number, from 1 on, is a row of `pieces`, which are read instead of it, with tokens `before` and
     `after` every row; `letters` spells it, if somebody reads them. Length, offsets and targets are those of words."""
 
-    def __init__(self, flat: np.ndarray, offsets: np.ndarray, pieces: Sequences, before: tuple[int, ...], after: tuple[int, ...],
-                 letters: Sequences | None = None):  # fmt: skip
+    def __init__(
+        self,
+        flat: np.ndarray,
+        offsets: np.ndarray,
+        pieces: Sequences,
+        before: tuple[int, ...],
+        after: tuple[int, ...],
+        letters: Sequences | None = None,
+    ):
         super().__init__(flat, offsets, letters=letters)
         self.pieces, self.before, self.after = pieces, before, after
 
@@ -50,15 +57,25 @@ class WordPieces(Sequences):
             count[row] += len(inner)
             starts.append(self.starts[row] + inner)
         example = np.repeat(np.arange(len(costs)), count)
-        return self.cut_at(np.append(np.sort(np.concatenate(starts), kind="stable"), self.offsets[-1]), example)
+        return self.cut_at(
+            np.append(np.sort(np.concatenate(starts), kind="stable"), self.offsets[-1]), example
+        )
 
-    def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    def padded(
+        self, rows: np.ndarray, longest: int, pad=0
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """What is read (B, T), its mask, and beside it `answers` (B, W), −1 where a row has fewer words; of a row that is too
         long, the first words."""
         lengths, before, after = self.lengths_of(rows), self.before, self.after
         steps = np.arange(max(1, lengths.max(initial=1)))
         there = steps < lengths[:, None]  # (B, W)
-        words = np.where(there, self.flat[np.where(there, self.starts[rows][:, None] + steps, 0)] if len(self.flat) else 0, 0)
+        words = np.where(
+            there,
+            self.flat[np.where(there, self.starts[rows][:, None] + steps, 0)]
+            if len(self.flat)
+            else 0,
+            0,
+        )
         count = np.where(there, self.pieces.lengths_of(words), 0)  # of pieces
         there &= np.cumsum(count, 1) <= longest - self.around
         words, count = np.where(there, words, 0), np.where(there, count, 0)

@@ -18,17 +18,28 @@ class Sequences:
     """
 
     example: np.ndarray | None = None
-    uncut: np.ndarray | None = None  # (N,) how long rows were, where they were cut to what can be read
+    uncut: np.ndarray | None = (
+        None  # (N,) how long rows were, where they were cut to what can be read
+    )
 
-    def __init__(self, flat: np.ndarray, offsets: np.ndarray, beside: dict[str, np.ndarray] | None = None,
-                 letters: Sequences | None = None):  # fmt: skip
+    def __init__(
+        self,
+        flat: np.ndarray,
+        offsets: np.ndarray,
+        beside: dict[str, np.ndarray] | None = None,
+        letters: Sequences | None = None,
+    ):
         self.flat, self.offsets, self.beside, self.letters = flat, offsets, beside or {}, letters
         self.starts, self.stops = offsets[:-1], offsets[1:]  # of every row
 
     @classmethod
     def of(cls, rows: list, dtype=np.int32) -> Sequences:
         lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
-        flat = np.concatenate([np.asarray(row, dtype) for row in rows]) if len(rows) else np.zeros(0, dtype)
+        flat = (
+            np.concatenate([np.asarray(row, dtype) for row in rows])
+            if len(rows)
+            else np.zeros(0, dtype)
+        )
         return cls(flat, offsets_of(lengths))
 
     def __len__(self) -> int:
@@ -69,7 +80,9 @@ class Sequences:
 
     def take(self, rows: np.ndarray) -> Sequences:
         index = self.places(rows)
-        subset = self.cut_at(offsets_of(self.lengths_of(rows)), None if self.example is None else self.example[rows])
+        subset = self.cut_at(
+            offsets_of(self.lengths_of(rows)), None if self.example is None else self.example[rows]
+        )
         subset.flat, subset.uncut = self.flat[index], None
         subset.beside = {name: values[index] for name, values in self.beside.items()}
         return subset
@@ -77,13 +90,23 @@ class Sequences:
     def cut_at(self, offsets: np.ndarray, example: np.ndarray | None) -> Sequences:
         """The same elements in rows that begin and end elsewhere."""
         rows = copy(self)
-        rows.offsets, rows.starts, rows.stops, rows.example = offsets, offsets[:-1], offsets[1:], example
+        rows.offsets, rows.starts, rows.stops, rows.example = (
+            offsets,
+            offsets[:-1],
+            offsets[1:],
+            example,
+        )
         return rows
 
     def cut_as(self, windows: Sequences) -> Sequences:
         """In windows as those of other rows, of the same lengths."""
         rows = copy(self)
-        rows.offsets, rows.starts, rows.stops, rows.example = windows.offsets, windows.starts, windows.stops, windows.example
+        rows.offsets, rows.starts, rows.stops, rows.example = (
+            windows.offsets,
+            windows.starts,
+            windows.stops,
+            windows.example,
+        )
         return rows
 
     def windows(self, longest: int, stride: int | None = None) -> Sequences:
@@ -92,29 +115,45 @@ class Sequences:
         lengths = self.lengths
         if not len(lengths) or lengths.max() <= longest:
             return self
-        count = np.maximum(1, -(-lengths // longest) if stride is None else 1 - (longest - lengths) // stride)  # in a row
-        number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # of the window in its row
+        count = np.maximum(
+            1, -(-lengths // longest) if stride is None else 1 - (longest - lengths) // stride
+        )  # in a row
+        number = np.arange(count.sum()) - np.repeat(
+            np.cumsum(count) - count, count
+        )  # of the window in its row
         example = np.repeat(np.arange(len(lengths)), count)
         if stride is None:
             starts = self.starts[example] + number * lengths[example] // count[example]
             return self.cut_at(np.append(starts, self.offsets[-1]), example)
         windows = copy(self)
-        windows.offsets, windows.starts, windows.example = None, self.starts[example] + number * stride, example
+        windows.offsets, windows.starts, windows.example = (
+            None,
+            self.starts[example] + number * stride,
+            example,
+        )
         windows.stops = np.minimum(windows.starts + longest, self.stops[example])
         return windows
 
-    def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    def padded(
+        self, rows: np.ndarray, longest: int, pad=0
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """The rows as a rectangle: values (B, T) or (B, T, F), mask (B, T), what stands beside (B, T); cut at `longest`."""
         lengths = np.minimum(self.lengths_of(rows), longest)
         steps = np.arange(max(1, lengths.max(initial=1)))
         mask = steps < lengths[:, None]  # (B, T)
         index = np.where(mask, self.starts[rows][:, None] + steps, 0)
         if not len(self.flat):
-            nothing = {name: np.zeros(mask.shape, array.dtype) for name, array in self.beside.items()}
+            nothing = {
+                name: np.zeros(mask.shape, array.dtype) for name, array in self.beside.items()
+            }
             return np.full(mask.shape + self.flat.shape[1:], pad, self.flat.dtype), mask, nothing
         values = self.flat[index]
         values[~mask] = pad
-        return values, mask, {name: np.where(mask, array[index], 0) for name, array in self.beside.items()}
+        return (
+            values,
+            mask,
+            {name: np.where(mask, array[index], 0) for name, array in self.beside.items()},
+        )
 
 
 def offsets_of(lengths: np.ndarray) -> np.ndarray:

@@ -18,7 +18,9 @@ from wenmai.data.examples.sequences import Sequences, offsets_of, runs
 from wenmai.errors import Mistake
 from wenmai.locale.theirs import Theirs
 
-LARGE = 1 << 25  # characters, and BESIDE for every text: so many are held in memory, more of them in a file
+LARGE = (
+    1 << 25
+)  # characters, and BESIDE for every text: so many are held in memory, more of them in a file
 BESIDE = 100  # bytes that Python holds for a text and its label beside the characters
 PIECE = 1 << 22  # as many are read at once
 
@@ -34,7 +36,11 @@ def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
 
 
 def spool_folder() -> str:
-    return tempfile.gettempdir() if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK) else "/var/tmp"
+    return (
+        tempfile.gettempdir()
+        if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK)
+        else "/var/tmp"
+    )
 
 
 class Spool:
@@ -57,8 +63,12 @@ class Spool:
             raise self.no_room(error) from None
 
     def no_room(self, error: OSError) -> Mistake:
-        return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
-                       "another folder.", folder=self.folder, why=Theirs(error.strerror or error))  # fmt: skip
+        return Mistake(
+            "{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
+            "another folder.",
+            folder=self.folder,
+            why=Theirs(error.strerror or error),
+        )
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> bytes:
         """These stretches, end to end. Where they lie close together, all that spans them is read at once."""
@@ -66,11 +76,18 @@ class Spool:
             return b""
         first, last = int(starts.min()), int(stops.max())
         if last - first > 2 * int((stops - starts).sum()):
-            return b"".join([self.block(start, stop) for start, stop in zip(starts.tolist(), stops.tolist())])
+            return b"".join(
+                [self.block(start, stop) for start, stop in zip(starts.tolist(), stops.tolist())]
+            )
         block = self.block(first, last)
         if starts[0] == first and stops[-1] == last and (starts[1:] == stops[:-1]).all():
             return block
-        return b"".join([block[start:stop] for start, stop in zip((starts - first).tolist(), (stops - first).tolist())])
+        return b"".join(
+            [
+                block[start:stop]
+                for start, stop in zip((starts - first).tolist(), (stops - first).tolist())
+            ]
+        )
 
     def block(self, start: int, stop: int) -> bytes:
         data = os.pread(self.file.fileno(), stop - start, start)
@@ -87,7 +104,10 @@ class StoredTexts(Sequence):
 
     @classmethod
     def of(cls, chunks: Iterable[list[str]]) -> Self:
-        spool, lengths = Spool(), array("q")  # one block that grows: many small ones would leave memory in pieces
+        spool, lengths = (
+            Spool(),
+            array("q"),
+        )  # one block that grows: many small ones would leave memory in pieces
         for texts in chunks:
             encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
             lengths.extend(map(len, encoded))
@@ -115,13 +135,19 @@ class StoredTexts(Sequence):
     @property
     def sizes(self) -> np.ndarray:
         """Bytes of every text."""
-        return np.diff(self.offsets) if self.rows is None else self.offsets[1:][self.rows] - self.offsets[:-1][self.rows]
+        return (
+            np.diff(self.offsets)
+            if self.rows is None
+            else self.offsets[1:][self.rows] - self.offsets[:-1][self.rows]
+        )
 
     def between(self, start: int, stop: int) -> list[str]:
         rows = np.arange(start, stop) if self.rows is None else self.rows[start:stop]
         starts, stops = self.offsets[rows], self.offsets[rows + 1]
         data, ends = self.spool.read(starts, stops), np.cumsum(stops - starts).tolist()
-        return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in zip([0, *ends], ends)]
+        return [
+            data[begin:end].decode("utf-8", "surrogatepass") for begin, end in zip([0, *ends], ends)
+        ]
 
     def take(self, rows: np.ndarray) -> Self:
         return StoredTexts(self.spool, self.offsets, rows if self.rows is None else self.rows[rows])
@@ -131,7 +157,13 @@ class StoredSequences(Sequences):
     """Rows of tokens in a file, 2 bytes each where the vocabulary allows it; what is taken of them is read into memory."""
 
     def __init__(self, spool: Spool, offsets: np.ndarray, kept: type):
-        self.spool, self.offsets, self.kept, self.beside, self.letters = spool, offsets, kept, {}, None
+        self.spool, self.offsets, self.kept, self.beside, self.letters = (
+            spool,
+            offsets,
+            kept,
+            {},
+            None,
+        )
         self.starts, self.stops = offsets[:-1], offsets[1:]
 
     @classmethod
@@ -155,7 +187,9 @@ class StoredSequences(Sequences):
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
         size = np.dtype(self.kept).itemsize
-        return np.frombuffer(self.spool.read(starts * size, stops * size), self.kept).astype(np.int32)
+        return np.frombuffer(self.spool.read(starts * size, stops * size), self.kept).astype(
+            np.int32
+        )
 
     def beginnings(self, rows: np.ndarray, lengths: np.ndarray) -> Sequences:
         starts = self.starts[rows]
@@ -164,6 +198,8 @@ class StoredSequences(Sequences):
     def take(self, rows: np.ndarray) -> Sequences:
         return self.beginnings(rows, self.lengths_of(rows))
 
-    def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    def padded(
+        self, rows: np.ndarray, longest: int, pad=0
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         beginnings = self.beginnings(rows, np.minimum(self.lengths_of(rows), longest))
         return beginnings.padded(np.arange(len(rows)), longest, pad)

@@ -23,7 +23,10 @@ class Stream:
 
     def __init__(self, tokens: np.ndarray, steps: int, carries: bool):
         if len(tokens) < 2:
-            raise Mistake("found {tokens} tokens, expected at least 2: one to read and one to come after it.", tokens=len(tokens))
+            raise Mistake(
+                "found {tokens} tokens, expected at least 2: one to read and one to come after it.",
+                tokens=len(tokens),
+            )
         self.tokens, self.steps, self.carries = tokens, min(steps, len(tokens) - 1), carries
 
     def __len__(self) -> int:
@@ -53,7 +56,11 @@ class Stream:
         shift = int(generator.integers(0, steps))
         if self.carries:
             length = (len(self.tokens) - 1 - shift) // columns
-            return shift + np.arange(0, length - steps + 1, steps)[:, None] + length * np.arange(columns)
+            return (
+                shift
+                + np.arange(0, length - steps + 1, steps)[:, None]
+                + length * np.arange(columns)
+            )
         starts = np.arange(shift, len(self.tokens) - steps, steps)
         starts = generator.permutation(starts if len(starts) else np.zeros(1, np.int64))
         return starts[: len(starts) // columns * columns].reshape(-1, columns)
@@ -63,6 +70,13 @@ class Stream:
         return not self.carries or int(starts[0]) < self.steps
 
     def batch(self, starts: np.ndarray, generator: np.random.Generator | None = None) -> Batch:
-        tokens = self.tokens[starts[:, None] + np.arange(self.steps + 1)].astype(np.int64)  # (B, T + 1)
+        tokens = self.tokens[starts[:, None] + np.arange(self.steps + 1)].astype(
+            np.int64
+        )  # (B, T + 1)
         inputs, target = torch.from_numpy(tokens[:, :-1]), torch.from_numpy(tokens[:, 1:])
-        return Batch(inputs.contiguous(), torch.ones(inputs.shape, dtype=torch.bool), target.contiguous(), rows=starts)
+        return Batch(
+            inputs.contiguous(),
+            torch.ones(inputs.shape, dtype=torch.bool),
+            target.contiguous(),
+            rows=starts,
+        )

@@ -3,8 +3,13 @@
 from wenmai.errors import Mistake
 
 LINE = 1 << 27  # bytes of a line of a plain file, which memory holds whole
-LONGEST = 1 << 23  # bytes of a line of a packed file, characters of a cell in quotes or a JSON value
-TIMES, LITTLE = 100, 1 << 24  # a packed file becomes so many times as large at the most, or so many bytes
+LONGEST = (
+    1 << 23
+)  # bytes of a line of a packed file, characters of a cell in quotes or a JSON value
+TIMES, LITTLE = (
+    100,
+    1 << 24,
+)  # a packed file becomes so many times as large at the most, or so many bytes
 
 
 def unfolds(size: int) -> int:
@@ -13,6 +18,10 @@ def unfolds(size: int) -> int:
 
 
 def unfolded(source, most: int) -> Mistake:
-    return Mistake("{file}: found more than {most:,} bytes when it is unpacked, which is {times} times its size; if that is "
-                   "meant, say how many rows there are at the most with --max-rows.", file=source, most=most,
-                   times=TIMES)  # fmt: skip
+    return Mistake(
+        "{file}: found more than {most:,} bytes when it is unpacked, which is {times} times its size; if that is "
+        "meant, say how many rows there are at the most with --max-rows.",
+        file=source,
+        most=most,
+        times=TIMES,
+    )

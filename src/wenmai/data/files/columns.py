@@ -10,8 +10,21 @@ from typing import NamedTuple
 from wenmai.data.files.languages import CALLED, HEADERS
 from wenmai.errors import Mistake, alike, nearest
 
-WORDS = ("text", "label", "target", "text_a", "text_b", "source", "tokens", "tags", "context", "question", "answer", "image",
-         "audio")  # fmt: skip
+WORDS = (
+    "text",
+    "label",
+    "target",
+    "text_a",
+    "text_b",
+    "source",
+    "tokens",
+    "tags",
+    "context",
+    "question",
+    "answer",
+    "image",
+    "audio",
+)
 
 
 class Format(NamedTuple):
@@ -24,10 +37,16 @@ class Format(NamedTuple):
     names: list[str]
     notes: list[str]
     stream: Callable[[int, list[int]], Iterator[tuple[list[Sequence], Sequence[int]]]]
-    usual: dict[str, int] | None = None  # word → position, where the format says more than the names do
+    usual: dict[str, int] | None = (
+        None  # word → position, where the format says more than the names do
+    )
     plain: object = None  # the TextFile, where a row is just a line of it
-    lenient: Callable | None = None  # as `stream`, but a row that cannot be read is one of nothing but None
-    asked: bool = False  # whether rows are questions, and counted as such: where lines end says nothing
+    lenient: Callable | None = (
+        None  # as `stream`, but a row that cannot be read is one of nothing but None
+    )
+    asked: bool = (
+        False  # whether rows are questions, and counted as such: where lines end says nothing
+    )
     inner: int = 0  # how many of the names, the last ones, are parts of what stands under others
 
 
@@ -48,13 +67,22 @@ def parse_columns(text: str) -> dict[str, str]:
     columns: dict[str, str] = {}
     for part in re.split(r",|，(?=[^,，=＝]*[=＝])", text):
         at = min((place for place in map(part.find, "=＝") if place >= 0), default=len(part))
-        word, equals, name = (piece.strip() for piece in (part[:at], part[at : at + 1], part[at + 1 :]))
+        word, equals, name = (
+            piece.strip() for piece in (part[:at], part[at : at + 1], part[at + 1 :])
+        )
         word = CALLED.get(word, word)
         if not (word and equals and name):
-            raise Mistake('--columns {columns}: found "{actual}", expected word=column, as in text=0,label=1.', columns=text,
-                          actual=part.strip())  # fmt: skip
+            raise Mistake(
+                '--columns {columns}: found "{actual}", expected word=column, as in text=0,label=1.',
+                columns=text,
+                actual=part.strip(),
+            )
         if word in columns:
-            raise Mistake("--columns {columns}: {word} is given twice; give it one column.", columns=text, word=word)
+            raise Mistake(
+                "--columns {columns}: {word} is given twice; give it one column.",
+                columns=text,
+                word=word,
+            )
         columns[word] = name
     return columns
 
@@ -71,9 +99,13 @@ def tidy(names: Sequence[str]) -> list[str]:
     return list(clean)
 
 
-def pick(columns: dict[str, str] | None, names: list[str], usual: dict[str, int] | None, source: str) -> dict[str, int]:
+def pick(
+    columns: dict[str, str] | None, names: list[str], usual: dict[str, int] | None, source: str
+) -> dict[str, int]:
     """Word → position: what the user says, else what is usual in the format, else every column under its own name."""
-    chosen = {word: position_of(word, name, names, source) for word, name in (columns or {}).items()}
+    chosen = {
+        word: position_of(word, name, names, source) for word, name in (columns or {}).items()
+    }
     if usual and set(chosen) <= set(usual):
         return usual | chosen
     return chosen or {name: position for position, name in enumerate(names)}
@@ -91,14 +123,32 @@ def position_of(word: str, name: str, names: list[str], source: str) -> int:
     ordered = nearest(name, names[:200])
     shown = listed([f"{short(known)} ({names.index(known)})" for known in ordered])
     if not ordered or not alike(name, ordered[0]):
-        raise Mistake('{file} has no column "{name}"; its columns (and positions) are {names}. Say which of them is the {word}, '
-                      'as in --columns {word}=NAME.', file=source, name=short(name), names=shown, word=word)  # fmt: skip
+        raise Mistake(
+            '{file} has no column "{name}"; its columns (and positions) are {names}. Say which of them is the {word}, '
+            "as in --columns {word}=NAME.",
+            file=source,
+            name=short(name),
+            names=shown,
+            word=word,
+        )
     first = names.index(ordered[0]) if " " in ordered[0] or len(ordered[0]) > 30 else ordered[0]
-    raise Mistake('{file} has no column "{name}"; its columns (and positions) are {names}. Use --columns {word}={column} or '
-                  'another of them.', file=source, name=short(name), names=shown, word=word, column=first)  # fmt: skip
+    raise Mistake(
+        '{file} has no column "{name}"; its columns (and positions) are {names}. Use --columns {word}={column} or '
+        "another of them.",
+        file=source,
+        name=short(name),
+        names=shown,
+        word=word,
+        column=first,
+    )
 
 
-def has_header(first: list[str], rows: list[list[str]], columns: dict[str, str] | None, seen: Collection[str] = ()) -> bool:
+def has_header(
+    first: list[str],
+    rows: list[list[str]],
+    columns: dict[str, str] | None,
+    seen: Collection[str] = (),
+) -> bool:
     """Whether the first row names the columns: the user or a known word says so, or a name that a run has `seen`; or it is short
     words that stand over numbers, or over a column whose few values come again and again while the word over them never does."""
     if columns and not all(name.isdecimal() for name in columns.values()):
@@ -108,18 +158,26 @@ def has_header(first: list[str], rows: list[list[str]], columns: dict[str, str] 
         return True
     if cells & HEADERS and not any(map(is_number, cells)):
         return True
-    names = all(0 < len(cell) <= 30 and not is_number(cell) and cell.count(" ") < 3 for cell in map(str.strip, first))
+    names = all(
+        0 < len(cell) <= 30 and not is_number(cell) and cell.count(" ") < 3
+        for cell in map(str.strip, first)
+    )
     if not names or len(first) < 2 or not rows:
         return False
     below = list(zip(*(row for row in rows if len(row) == len(first))))
-    few = [len(set(column)) <= len(column) // 4 and word not in column for word, column in zip(first, below)]
+    few = [
+        len(set(column)) <= len(column) // 4 and word not in column
+        for word, column in zip(first, below)
+    ]
     over_numbers = any(map(is_number, rows[0])) and not any(" " in cell.strip() for cell in first)
     return over_numbers or (any(few) and len(rows) >= 8)
 
 
 def is_number(cell: str) -> bool:
     try:
-        return float(cell) == float(cell) and any(map(str.isdigit, cell))  # neither nan nor "infinity", which are words
+        return float(cell) == float(cell) and any(
+            map(str.isdigit, cell)
+        )  # neither nan nor "infinity", which are words
     except ValueError:
         return False
 

@@ -21,7 +21,18 @@ from wenmai.data.files.opening import TextFile
 from wenmai.errors import Mistake
 from wenmai.locale import Message, phrase
 
-ENDINGS = (".conll", ".conllu", ".conll03", ".iob", ".iob2", ".bio", ".bmes", ".bioes", ".ner", ".pos")
+ENDINGS = (
+    ".conll",
+    ".conllu",
+    ".conll03",
+    ".iob",
+    ".iob2",
+    ".bio",
+    ".bmes",
+    ".bioes",
+    ".ner",
+    ".pos",
+)
 UNIVERSAL = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
 DOCUMENT = "-DOCSTART-"  # where a document begins, in files of 2003
 NO_WORD = re.compile(r"\d+[-.]\d+")
@@ -45,7 +56,9 @@ class Layout:
         beginning of a sentence that is not as wide as the others."""
         if self.universal:
             return line.startswith("#") or bool(NO_WORD.fullmatch(cells[0]))
-        return line.startswith(DOCUMENT) or (line.startswith("#") and not inside and len(cells) != self.width)
+        return line.startswith(DOCUMENT) or (
+            line.startswith("#") and not inside and len(cells) != self.width
+        )
 
 
 def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
@@ -55,7 +68,10 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
     elif layout.universal:
         names, usual = UNIVERSAL, {"tokens": 1, "tags": 3}
     else:
-        names, usual = ["tokens", *map(str, range(1, layout.width - 1)), "tags"], {"tokens": 0, "tags": layout.width - 1}
+        names, usual = (
+            ["tokens", *map(str, range(1, layout.width - 1)), "tags"],
+            {"tokens": 0, "tags": layout.width - 1},
+        )
 
     def stream(size: int, positions: list[int]):
         rows = _sentences(file, layout)
@@ -63,28 +79,57 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
             with uncollected():
                 block = list(islice(rows, size))
                 # The same words come again and again: each is held once.
-                values = [[list(map(intern, cells[position])) for _, cells in block] for position in positions]
+                values = [
+                    [list(map(intern, cells[position])) for _, cells in block]
+                    for position in positions
+                ]
             if not block:
                 return
             yield values, np.array([line for line, _ in block], np.int64)
 
-    return Format(names, [*file.notes, *_notes(file, layout, pick(columns, names, usual, file.source))], stream, usual)
+    return Format(
+        names,
+        [*file.notes, *_notes(file, layout, pick(columns, names, usual, file.source))],
+        stream,
+        usual,
+    )
 
 
 def _notes(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
-    what = Message("CoNLL-U: one word a line") if layout.universal else Message("CoNLL: one token a line")
+    what = (
+        Message("CoNLL-U: one word a line")
+        if layout.universal
+        else Message("CoNLL: one token a line")
+    )
     if layout.width < 2:
         notes = [Message("CoNLL: one token a line, no tags.")]
     elif {"tokens", "tags"} <= set(picked):
-        at = {word: phrase("position", "{name}", name=UNIVERSAL[position]) if layout.universal
-              else Message("column {number}", number=position) for word, position in picked.items()}  # fmt: skip
-        notes = [Message("{format}, {width} columns; tokens are {position1}, tags {position2}.", format=what, width=layout.width,
-                         position1=at["tokens"], position2=at["tags"])]  # fmt: skip
+        at = {
+            word: phrase("position", "{name}", name=UNIVERSAL[position])
+            if layout.universal
+            else Message("column {number}", number=position)
+            for word, position in picked.items()
+        }
+        notes = [
+            Message(
+                "{format}, {width} columns; tokens are {position1}, tags {position2}.",
+                format=what,
+                width=layout.width,
+                position1=at["tokens"],
+                position2=at["tags"],
+            )
+        ]
     else:
         notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
     documents = sum(line.startswith(DOCUMENT) for line in file.sample_lines)
     if documents:
-        notes.append(Message("{mark} lines are dropped ({count} at the beginning of the file).", mark=DOCUMENT, count=documents))
+        notes.append(
+            Message(
+                "{mark} lines are dropped ({count} at the beginning of the file).",
+                mark=DOCUMENT,
+                count=documents,
+            )
+        )
     return notes
 
 
@@ -92,7 +137,9 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
     """The line where each sentence begins, and its columns."""
     begin, rows = 0, []
     with file.open() as text:
-        for number, line in enumerate(chain(text, [""]), 1):  # the last sentence may lack the blank line after it
+        for number, line in enumerate(
+            chain(text, [""]), 1
+        ):  # the last sentence may lack the blank line after it
             if not line.strip(BLANK):
                 if rows:
                     yield begin, list(zip(*rows))
@@ -102,9 +149,14 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
             if layout.is_aside(line, cells, bool(rows)):
                 continue
             if len(cells) != layout.width:
-                raise Mistake("{file}, line {line}: found {actual} columns, expected {expected} as in the lines at the "
-                              "beginning, or a blank line between sentences; correct the line.", file=file.source, line=number,
-                              actual=len(cells), expected=layout.width)  # fmt: skip
+                raise Mistake(
+                    "{file}, line {line}: found {actual} columns, expected {expected} as in the lines at the "
+                    "beginning, or a blank line between sentences; correct the line.",
+                    file=file.source,
+                    line=number,
+                    actual=len(cells),
+                    expected=layout.width,
+                )
             begin = begin if rows else number
             rows.append(cells)
 
@@ -113,7 +165,9 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
 
 
 def _tokens(file: TextFile) -> list[str]:
-    lines = [line for line in file.sample_lines if line.strip(BLANK) and not line.startswith(DOCUMENT)]
+    lines = [
+        line for line in file.sample_lines if line.strip(BLANK) and not line.startswith(DOCUMENT)
+    ]
     return [line for line in lines if not line.startswith("#")] or lines
 
 
@@ -124,7 +178,9 @@ def layout_of(file: TextFile) -> Layout:
     tabs = sum("\t" in line for line in tokens) * 2 > len(tokens)
     rows = [Layout(tabs, 0, False).cells(line) for line in tokens]
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    universal = width == len(UNIVERSAL) and all(row[0].partition("-")[0].partition(".")[0].isdecimal() for row in rows)
+    universal = width == len(UNIVERSAL) and all(
+        row[0].partition("-")[0].partition(".")[0].isdecimal() for row in rows
+    )
     return Layout(tabs, width, universal)
 
 
@@ -140,9 +196,20 @@ def looks_so(file: TextFile, columns: dict[str, str] | None) -> bool:
     steps = {second - first for first, second in pairwise(filled)}
     layout = layout_of(file)
     rows = [layout.cells(line) for line in _tokens(file)]
-    if 1 not in steps or len(steps) < 2 or layout.width < 2 or {len(row) for row in rows} != {layout.width}:
+    if (
+        1 not in steps
+        or len(steps) < 2
+        or layout.width < 2
+        or {len(row) for row in rows} != {layout.width}
+    ):
         return False
-    if all(cell.strip().lower() in WORDS for cell in rows[0]) or any(len(row[0]) > LONGEST for row in rows):
+    if all(cell.strip().lower() in WORDS for cell in rows[0]) or any(
+        len(row[0]) > LONGEST for row in rows
+    ):
         return False
     tags = [row[-1] for row in rows]
-    return layout.tabs or len(set(tags)) * 4 <= len(tags) or all(tag.isascii() and tag == tag.upper() for tag in tags)
+    return (
+        layout.tabs
+        or len(set(tags)) * 4 <= len(tags)
+        or all(tag.isascii() and tag == tag.upper() for tag in tags)
+    )

@@ -23,7 +23,14 @@ END = b"\n"
 class Corpus:
     """Bytes `start` … `end` of what `read(start, end)` gives; `path` is the file that holds them as they are, if one does."""
 
-    def __init__(self, source: str, read: Callable[[int, int], bytes], start: int, end: int, path: Path | None = None):
+    def __init__(
+        self,
+        source: str,
+        read: Callable[[int, int], bytes],
+        start: int,
+        end: int,
+        path: Path | None = None,
+    ):
         self.source, self.read, self.start, self.end, self.path = source, read, start, end, path
 
     @classmethod
@@ -62,8 +69,13 @@ class Corpus:
         """Lines of plain text; a file that is packed or in another encoding than UTF-8 is brought into it first."""
         if compression(file.path) or file.encoding not in ("utf-8", "utf-8-sig"):
             with file.open() as text:
-                return cls.collected((block.encode("utf-8", "replace") for block in iter(lambda: text.read(1 << 20), "")),
-                                     file.source)  # fmt: skip
+                return cls.collected(
+                    (
+                        block.encode("utf-8", "replace")
+                        for block in iter(lambda: text.read(1 << 20), "")
+                    ),
+                    file.source,
+                )
 
         def read(start: int, end: int) -> bytes:
             with open(file.path, "rb") as handle:
@@ -96,8 +108,10 @@ class Corpus:
                     raise endless(self.source)
                 more = self.read(at + len(block), min(self.end, at + 2 * len(block) + 1))
                 if not more:
-                    raise Mistake("{file} has become shorter while it was read; leave it alone, and start again.",
-                                  file=self.source)  # fmt: skip
+                    raise Mistake(
+                        "{file} has become shorter while it was read; leave it alone, and start again.",
+                        file=self.source,
+                    )
                 block += more
             if at + len(block) < self.end:
                 block = block[: block.rindex(END) + 1]
@@ -120,8 +134,12 @@ class Corpus:
         for share in reversed(shares):
             ends.insert(0, self.cut(ends[0], round(share * self.size)) if share else ends[0])
         starts = [self.start, *ends[:-1]]
-        return [type(self)(self.source, self.read, start, end, self.path if len(set(ends)) == 1 else None)
-                for start, end in zip(starts, ends)]  # fmt: skip
+        return [
+            type(self)(
+                self.source, self.read, start, end, self.path if len(set(ends)) == 1 else None
+            )
+            for start, end in zip(starts, ends)
+        ]
 
     def cut(self, end: int, size: int) -> int:
         """Where a part of about so many bytes begins that ends here."""
@@ -152,8 +170,11 @@ class Corpus:
 
 
 def endless(source: str) -> Mistake:
-    return Mistake("{file}: found a line of more than {most:,} bytes, expected shorter ones; break it into several.", file=source,
-                   most=LONGEST_LINE)  # fmt: skip
+    return Mistake(
+        "{file}: found a line of more than {most:,} bytes, expected shorter ones; break it into several.",
+        file=source,
+        most=LONGEST_LINE,
+    )
 
 
 def lines_in(block: bytes) -> list[str]:

@@ -21,9 +21,16 @@ from wenmai.locale import Message
 from wenmai.locale.theirs import Theirs
 
 GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no such character through at the beginning
-MARKS = {",": Message("a comma"), ";": Message("a semicolon"), "\t": Message("a tab"), "|": Message("a bar")}
+MARKS = {
+    ",": Message("a comma"),
+    ";": Message("a semicolon"),
+    "\t": Message("a tab"),
+    "|": Message("a bar"),
+}
 # A cell in quotes that begins a line or stands behind a tab, with a line end, a tab or a doubled quote inside.
-EXCEL = re.compile(r'(?:^|\t)"(?:[^"\t\r\n]|"")*(?:[\t\r\n]|"")(?:[^"]|"")*"(?=[\t\r\n]|$)', re.MULTILINE)
+EXCEL = re.compile(
+    r'(?:^|\t)"(?:[^"\t\r\n]|"")*(?:[\t\r\n]|"")(?:[^"]|"")*"(?=[\t\r\n]|$)', re.MULTILINE
+)
 SEPARATOR = re.compile(r"(sep=[^\w\s\"]|sep=\t)\"?\r?\n", re.IGNORECASE)
 Block = tuple[list[list[str]], Sequence[int]]  # columns, and the line of each row
 
@@ -31,7 +38,9 @@ Block = tuple[list[list[str]], Sequence[int]]  # columns, and the line of each r
 def commas(file: TextFile, columns: dict[str, str] | None, seen: Collection[str] = ()) -> Format:
     """CSV; a delimiter other than the comma is found out: the one by which all rows of the beginning are equally wide."""
     rows = {mark: _widths(file, mark) for mark in MARKS}
-    mark = next((mark for mark in MARKS if rows[mark] and len(set(rows[mark])) == 1 < rows[mark][0]), None)
+    mark = next(
+        (mark for mark in MARKS if rows[mark] and len(set(rows[mark])) == 1 < rows[mark][0]), None
+    )
     # a file that is broken somewhere is told where, by the delimiter of its first row
     mark = mark or max(MARKS, key=lambda mark: rows[mark][:1] or [0])
     return table(file, columns, mark, True, seen)
@@ -44,7 +53,12 @@ def tabs(file: TextFile, columns: dict[str, str] | None, seen: Collection[str] =
 
 
 def plain(file: TextFile) -> Format:
-    return Format(["text"], [*file.notes, Message("Plain text: one row a line.")], _stream(file, None, 1), plain=file)
+    return Format(
+        ["text"],
+        [*file.notes, Message("Plain text: one row a line.")],
+        _stream(file, None, 1),
+        plain=file,
+    )
 
 
 def tabbed(file: TextFile) -> bool:
@@ -56,7 +70,9 @@ def tabbed(file: TextFile) -> bool:
 def _widths(file: TextFile, mark: str) -> list[int]:
     """Of the rows at the beginning, up to one that is no CSV or that the sample cuts in two."""
     lines, widths = file.sample.splitlines(keepends=True), []
-    reader = csv.reader(lines[:-1] if file.cut and len(lines) > 1 else lines, delimiter=mark, strict=True)
+    reader = csv.reader(
+        lines[:-1] if file.cut and len(lines) > 1 else lines, delimiter=mark, strict=True
+    )
     try:
         widths.extend(map(len, filter(None, islice(reader, 100))))
     except csv.Error as error:
@@ -80,21 +96,42 @@ def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
             yield list(map(_bare, lines))
 
 
-def table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool, seen: Collection[str] = ()) -> Format:
+def table(
+    file: TextFile,
+    columns: dict[str, str] | None,
+    mark: str,
+    quotes: bool,
+    seen: Collection[str] = (),
+) -> Format:
     csv.field_size_limit(LONGEST)
-    if separator := SEPARATOR.match(file.sample):  # which would be taken for a row, and the header for another
-        raise Mistake("{file} begins with the line {line}, which tells Excel the delimiter and is no part of the table; remove "
-                      "this line.", file=file.source, line=separator[1].strip())  # fmt: skip
+    if separator := SEPARATOR.match(
+        file.sample
+    ):  # which would be taken for a row, and the header for another
+        raise Mistake(
+            "{file} begins with the line {line}, which tells Excel the delimiter and is no part of the table; remove "
+            "this line.",
+            file=file.source,
+            line=separator[1].strip(),
+        )
     first, *below = _beginning(file, mark, quotes)
     header = has_header(first, below, columns, seen)
     if header and not below:
-        raise Mistake("{file} holds a header and no rows; expected at least one row below it.", file=file.source)
+        raise Mistake(
+            "{file} holds a header and no rows; expected at least one row below it.",
+            file=file.source,
+        )
     names = first if header else [str(position) for position in range(len(first))]
     shown = listed(tidy(names), 100)
-    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS.get(mark, mark)),
-             Message("The first line is a header: {names}.", names=shown) if header
-             else Message("There is no header; the columns are {names}.", names=shown)]  # fmt: skip
-    stream, lenient = (_stream(file, mark, len(first), quotes, header, lenient) for lenient in (False, True))
+    notes = [
+        *file.notes,
+        Message("The delimiter is {mark}.", mark=MARKS.get(mark, mark)),
+        Message("The first line is a header: {names}.", names=shown)
+        if header
+        else Message("There is no header; the columns are {names}.", names=shown),
+    ]
+    stream, lenient = (
+        _stream(file, mark, len(first), quotes, header, lenient) for lenient in (False, True)
+    )
     return Format(names, notes, stream, lenient=lenient)
 
 
@@ -105,7 +142,9 @@ def _beginning(file: TextFile, mark: str, quotes: bool, most: int = 100) -> list
         with file.open(newline="" if quotes else "\n") as text:
             split = (line.split(mark) for line in map(_bare, text) if line)
             rows = csv.reader(text, delimiter=mark, strict=True) if quotes else split
-            first_rows.extend(islice(_filled(rows, heights), most))  # extend keeps the rows that come before an error
+            first_rows.extend(
+                islice(_filled(rows, heights), most)
+            )  # extend keeps the rows that come before an error
     except Mistake:
         if len(first_rows) < 2:  # the header at the most
             raise
@@ -127,10 +166,20 @@ def _bare(line: str) -> str:
     return line.rstrip("\r\n")
 
 
-def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, header: bool = False, lenient: bool = False):
+def _stream(
+    file: TextFile,
+    mark: str | None,
+    width: int,
+    quotes: bool = False,
+    header: bool = False,
+    lenient: bool = False,
+):
     def stream(size: int, positions: list[int]):
         number, skip = 1, header  # the line that comes next; whether the header is yet to come
-        least, short = width if header else 1 + max(positions, default=0), []  # columns of a line; lines that have no more
+        least, short = (
+            width if header else 1 + max(positions, default=0),
+            [],
+        )  # columns of a line; lines that have no more
         with file.open(newline="" if quotes else "\n") as text:
             held: list[str] = []  # the lines of a row that goes on
             while lines := held + list(islice(text, (1 if skip else size) - len(held))):
@@ -139,22 +188,36 @@ def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, 
                     if quotes and '"' in block:
                         if held := _open_row(lines, block):
                             block = "".join(lines[: -len(held)])
-                        columns, where = _unquoted(block, len(lines) - len(held), mark, width, number)
+                        columns, where = _unquoted(
+                            block, len(lines) - len(held), mark, width, number
+                        )
                     else:
-                        columns, where = _regular(block, mark, width), range(number, number + len(lines))
+                        columns, where = (
+                            _regular(block, mark, width),
+                            range(number, number + len(lines)),
+                        )
                     after = number + len(lines) - len(held)
                     if columns is None and quotes:
-                        held, (columns, where, after) = [], _rows(lines, text, mark, width, number, file.source, lenient)
+                        held, (columns, where, after) = (
+                            [],
+                            _rows(lines, text, mark, width, number, file.source, lenient),
+                        )
                     elif columns is None:
-                        columns, where = _irregular(lines, mark, width, least, number, file.source, short, lenient)
+                        columns, where = _irregular(
+                            lines, mark, width, least, number, file.source, short, lenient
+                        )
                 number = after
                 if len(where) and not skip:
                     yield [columns[position] for position in positions], where
                 skip = skip and not len(where)
         if short:
-            note = Message("{file}: {count} lines lack columns that the first row has, the first of them line {line}; those "
-                           "asked for are there, so they are kept: look whether a tab is missing", file=file.source,
-                           count=len(short), line=short[0])  # fmt: skip
+            note = Message(
+                "{file}: {count} lines lack columns that the first row has, the first of them line {line}; those "
+                "asked for are there, so they are kept: look whether a tab is missing",
+                file=file.source,
+                count=len(short),
+                line=short[0],
+            )
             warnings.warn(Notice(note), stacklevel=2)
 
     return stream
@@ -172,7 +235,9 @@ def _regular(block: str, mark: str | None, width: int) -> list[list[str]] | None
     if mark is None:
         cells, last = [], block
     else:
-        cells = block.replace("\n", "\n" + mark).split(mark)  # the end of a line stays at the end of its last cell
+        cells = block.replace("\n", "\n" + mark).split(
+            mark
+        )  # the end of a line stays at the end of its last cell
         last = "".join(cells[width - 1 :: width])
     # As many line ends as lines among the last cells: then every line ends where its row does.
     if last.count("\n") != count or (cells and len(cells) != count * width + 1):
@@ -194,7 +259,9 @@ def _open_row(lines: list[str], block: str) -> list[str]:
     return lines[at:]
 
 
-def _unquoted(block: str, height: int, mark: str, width: int, number: int) -> tuple[list[list[str]] | None, Sequence[int]]:
+def _unquoted(
+    block: str, height: int, mark: str, width: int, number: int
+) -> tuple[list[list[str]] | None, Sequence[int]]:
     """As _even, with quotes: every second piece between them is inside, and is a cell or a part of one.
 
     A cell that is nothing but such pieces, with a doubled quote between them, is what it is in CSV; where a quote stands
@@ -202,7 +269,11 @@ def _unquoted(block: str, height: int, mark: str, width: int, number: int) -> tu
     """
     pieces = block.split('"')
     outside = GAP.join(pieces[::2])
-    columns = _regular(outside, mark, width) if len(pieces) % 2 and outside.count(GAP) == len(pieces) // 2 else None
+    columns = (
+        _regular(outside, mark, width)
+        if len(pieces) % 2 and outside.count(GAP) == len(pieces) // 2
+        else None
+    )
     if not columns:
         return None, ()
     quoted = [position for position, column in enumerate(columns) if GAP in "".join(column)]
@@ -210,7 +281,10 @@ def _unquoted(block: str, height: int, mark: str, width: int, number: int) -> tu
     cells = columns[quoted[0]] if one else chain.from_iterable(zip(*columns))
     inside = iter(pieces[1::2])
     try:
-        filled = [cell if GAP not in cell else next(inside) if cell == GAP else _doubled(inside, cell) for cell in cells]
+        filled = [
+            cell if GAP not in cell else next(inside) if cell == GAP else _doubled(inside, cell)
+            for cell in cells
+        ]
     except ValueError:
         return None, ()
     if one:
@@ -222,7 +296,9 @@ def _unquoted(block: str, height: int, mark: str, width: int, number: int) -> tu
         return columns, range(number, number + count)
     heights = np.ones(count, np.int64)
     for position in quoted:
-        for row in [row for row, cell in enumerate(columns[position]) if "\n" in cell or "\r" in cell]:
+        for row in [
+            row for row, cell in enumerate(columns[position]) if "\n" in cell or "\r" in cell
+        ]:
             heights[row] += _breaks(columns[position][row])
     return columns, _beginnings(number, heights)
 
@@ -242,8 +318,16 @@ def _beginnings(number: int, heights: Sequence[int]) -> np.ndarray:
     return number + np.cumsum(np.append(0, heights), dtype=np.int64)[:-1]
 
 
-def _irregular(lines: list[str], mark: str | None, width: int, least: int, number: int, source: str, short: list[int],
-            lenient: bool) -> Block:  # fmt: skip
+def _irregular(
+    lines: list[str],
+    mark: str | None,
+    width: int,
+    least: int,
+    number: int,
+    source: str,
+    short: list[int],
+    lenient: bool,
+) -> Block:
     """Without quotes: blank lines are left out, a line of another width is a Mistake. One that has the `least` columns which are
     asked for is filled up, and noted in `short`."""
     kept = [(line, cells) for line, cells in enumerate(map(_bare, lines), number) if cells]
@@ -257,7 +341,9 @@ def _irregular(lines: list[str], mark: str | None, width: int, least: int, numbe
     return _columns(rows, width), where
 
 
-def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, source: str, lenient: bool):
+def _rows(
+    lines: list[str], text: TextIO, mark: str, width: int, number: int, source: str, lenient: bool
+):
     """As many rows as there are lines, by the csv module; where a row goes on, more lines are taken from the text.
     Gives columns, the line where each row begins, and the line after the last one."""
     rows, broken = [], None
@@ -280,18 +366,30 @@ def _broken(source: str, line: int, error: str) -> Mistake:
     quoting = Message("broken quoting ({reason})", reason=Theirs(error))
     if "end of data" in error or "field limit" in error:
         quoting = Message("a quote that opens and never closes")
-    return Mistake('{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed '
-                   'before the next delimiter, and "" for a quote inside it; correct the line.', file=source, line=line,
-                   quoting=quoting)  # fmt: skip
+    return Mistake(
+        "{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed "
+        'before the next delimiter, and "" for a quote inside it; correct the line.',
+        file=source,
+        line=line,
+        quoting=quoting,
+    )
 
 
-def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: str, lenient: bool) -> None:
+def _of_width(
+    rows: list[list[str]], where: Sequence[int], width: int, source: str, lenient: bool
+) -> None:
     if lenient:
         rows[:] = [row if len(row) == width else [None] * width for row in rows]
     if set(map(len, rows)) - {width}:
         line, cells = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
-        raise Mistake("{file}, line {line}: found {actual} columns, expected {expected} as in the first row; correct the line "
-                      "or remove it.", file=source, line=line, actual=cells, expected=width)  # fmt: skip
+        raise Mistake(
+            "{file}, line {line}: found {actual} columns, expected {expected} as in the first row; correct the line "
+            "or remove it.",
+            file=source,
+            line=line,
+            actual=cells,
+            expected=width,
+        )
 
 
 def _columns(rows: list[list[str]], width: int) -> list[list[str]]:

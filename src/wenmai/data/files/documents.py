@@ -17,8 +17,13 @@ BLANK = re.compile(rb"\n[ \t\r\f\v]*\n\s*")
 LONG = 100  # characters, from which a line is taken for several sentences
 MOST = 2000  # characters of a sentence: what has no marks is cut there
 AFTER = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|[。！？]+[”’」』）]*")
-FIRST, FEW = 1000, 0.1  # of the first texts that are given so few have several sentences: then they are lines
-REACH = 1 << 16  # bytes in which the next blank line is looked for; then sixteen times as many, and so on
+FIRST, FEW = (
+    1000,
+    0.1,
+)  # of the first texts that are given so few have several sentences: then they are lines
+REACH = (
+    1 << 16
+)  # bytes in which the next blank line is looked for; then sixteen times as many, and so on
 
 
 class Documents(Corpus):
@@ -27,8 +32,16 @@ class Documents(Corpus):
     @classmethod
     def of(cls, texts, source: str = "the text") -> Self:
         if isinstance(texts, Corpus):
-            return texts if isinstance(texts, cls) else cls(texts.source, texts.read, texts.start, texts.end, texts.path)
-        return super().of(texts, source) if isinstance(texts, (str, Path)) else cls.each(checked(texts), source)
+            return (
+                texts
+                if isinstance(texts, cls)
+                else cls(texts.source, texts.read, texts.start, texts.end, texts.path)
+            )
+        return (
+            super().of(texts, source)
+            if isinstance(texts, (str, Path))
+            else cls.each(checked(texts), source)
+        )
 
     @classmethod
     def each(cls, texts: Iterable[str], source: str) -> Self:
@@ -63,7 +76,11 @@ class Documents(Corpus):
         reach = REACH
         while True:
             low = max(self.start, at - reach)
-            ends = [low + blank.end() for blank in BLANK.finditer(self.read(low, at)) if low + blank.end() < at]
+            ends = [
+                low + blank.end()
+                for blank in BLANK.finditer(self.read(low, at))
+                if low + blank.end() < at
+            ]
             if ends or low == self.start:
                 return ends[-1] if ends else self.start
             reach *= 16

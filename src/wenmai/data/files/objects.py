@@ -27,7 +27,9 @@ DEEPEST = 8  # objects inside of objects that are looked into
 SPACE = re.compile(r"[ \t\n\r]*")
 PIECE = '"paragraphs"', '"qas"', '"context"'
 # An object whose plain fields, if any, come before a list named "data".
-ARTICLES = re.compile(r'\s*\{(\s*"[^"\\]*"\s*:\s*("([^"\\]|\\.)*"|[^\s",:{}\[\]]+)\s*,)*\s*"data"\s*:\s*\[')
+ARTICLES = re.compile(
+    r'\s*\{(\s*"[^"\\]*"\s*:\s*("([^"\\]|\\.)*"|[^\s",:{}\[\]]+)\s*,)*\s*"data"\s*:\s*\['
+)
 QUESTION = ["id", "context", "question", "answer", "answers", "answer_start", "answer_starts"]
 
 
@@ -50,40 +52,67 @@ def objects(file: TextFile) -> Format:
             row = {} if lenient and not isinstance(row, dict) else row
             if not isinstance(row, dict):
                 kind = type(row).__name__
-                raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", "label": '
-                              '"…"}}; rewrite the file so.', file=file.source, place=place, number=number, type=kind)  # fmt: skip
+                raise Mistake(
+                    '{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", "label": '
+                    '"…"}}; rewrite the file so.',
+                    file=file.source,
+                    place=place,
+                    number=number,
+                    type=kind,
+                )
             yield number, row
 
     first = next(rows(), None)
     if first is None:
-        raise Mistake("{file} is empty: found a list without objects, expected at least one.", file=file.source)
+        raise Mistake(
+            "{file} is empty: found a list without objects, expected at least one.",
+            file=file.source,
+        )
     others = list(islice(rows(True), 1, FIRST))
     keys = list(dict.fromkeys(key for _, row in chain([first], others) for key in row))
     if not first[1]:
-        raise Mistake('{file}, {place} {number}: found an object without keys, expected some, as in {{"text": "…"}}.',
-                      file=file.source, place=place, number=first[0])  # fmt: skip
+        raise Mistake(
+            '{file}, {place} {number}: found an object without keys, expected some, as in {{"text": "…"}}.',
+            file=file.source,
+            place=place,
+            number=first[0],
+        )
 
     inner = list(_inner(first[1]))
 
     def stream(size: int, positions: list[int], lenient: bool = False):
         numbered = rows(lenient)
-        paths = [[keys[position]] if position < len(keys) else inner[position - len(keys)] for position in positions]
+        paths = [
+            [keys[position]] if position < len(keys) else inner[position - len(keys)]
+            for position in positions
+        ]
         while block := _block(numbered, size):
             columns = [[_value(row, path) for _, row in block] for path in paths]
             yield columns, np.array([number for number, _ in block], np.int64)
 
     if not others and _holds_columns(first[1]):
-        raise Mistake('{file}: found one object that holds whole columns, expected an object a row, such as {{"text": "…", '
-                      '"label": "…"}}; save it so (in pandas: to_json(…, orient="records", lines=True)).',
-                      file=file.source)  # fmt: skip
+        raise Mistake(
+            '{file}: found one object that holds whole columns, expected an object a row, such as {{"text": "…", '
+            '"label": "…"}}; save it so (in pandas: to_json(…, orient="records", lines=True)).',
+            file=file.source,
+        )
     if inside:
         note = Message('JSON: the list of objects under "{key}".', key=inside)
     elif as_list:
         note = Message("JSON: one list of objects.")
     else:
-        note = Message("JSON: one object a line.") if by_line else Message("JSON: objects over several lines.")
-    return Format([*keys, *map(".".join, inner)], [*file.notes, note], stream, lenient=partial(stream, lenient=True),
-                  inner=len(inner))  # fmt: skip
+        note = (
+            Message("JSON: one object a line.")
+            if by_line
+            else Message("JSON: objects over several lines.")
+        )
+    return Format(
+        [*keys, *map(".".join, inner)],
+        [*file.notes, note],
+        stream,
+        lenient=partial(stream, lenient=True),
+        inner=len(inner),
+    )
 
 
 def _inner(row: dict, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -118,7 +147,11 @@ def _is_open(file: TextFile) -> bool:
     try:
         json.loads(line)
     except json.JSONDecodeError as error:
-        return "\n" in file.sample.strip() and error.pos >= len(line) - 1 and not error.msg.startswith(("Unterminated", "Extra"))
+        return (
+            "\n" in file.sample.strip()
+            and error.pos >= len(line) - 1
+            and not error.msg.startswith(("Unterminated", "Extra"))
+        )
     except (ValueError, RecursionError):
         pass
     return False
@@ -127,7 +160,9 @@ def _is_open(file: TextFile) -> bool:
 def _list_inside(file: TextFile) -> str | None:
     """Under which key the list of objects stands, where the whole file is one object around it: {"version": 1, "data": [ … ]}. A
     row that has a list of objects beside its text is none."""
-    goes_on = file.cut and "\n" not in file.sample.strip()  # the first line does, past the sample: a row or all of the file
+    goes_on = (
+        file.cut and "\n" not in file.sample.strip()
+    )  # the first line does, past the sample: a row or all of the file
     if not (goes_on or _is_alone(file) or _is_open(file)):
         return None
     lists, empty, keys = [], [], set()
@@ -149,8 +184,12 @@ def _list_inside(file: TextFile) -> str | None:
     if not whole or not lists or keys & {*WORDS}:
         return None
     if len(lists) > 1:
-        raise Mistake("{file}: found an object with several lists of objects ({keys}), expected one; save the one that you mean "
-                      "as a file of its own.", file=file.source, keys=Listed(lists))  # fmt: skip
+        raise Mistake(
+            "{file}: found an object with several lists of objects ({keys}), expected one; save the one that you mean "
+            "as a file of its own.",
+            file=file.source,
+            keys=Listed(lists),
+        )
     return lists[0]
 
 
@@ -158,8 +197,12 @@ def _holds_columns(row: dict) -> bool:
     """{"text": ["a", "b"], "label": ["x", "y"]}, or {"text": {"0": "a", "1": "b"}, …}, as pandas writes them."""
     values = list(row.values())
     if all(isinstance(value, dict) for value in values):
-        return all(value and [*value] == [str(number) for number in range(len(value))] for value in values)
-    return "text" in row and all(isinstance(value, list) and len(value) == len(values[0]) for value in values)
+        return all(
+            value and [*value] == [str(number) for number in range(len(value))] for value in values
+        )
+    return "text" in row and all(
+        isinstance(value, list) and len(value) == len(values[0]) for value in values
+    )
 
 
 def _lines(file: TextFile, lenient: bool = False) -> Iterator[tuple[int, object]]:
@@ -172,9 +215,13 @@ def _lines(file: TextFile, lenient: bool = False) -> Iterator[tuple[int, object]
                     if lenient:
                         yield number, None
                         continue
-                    raise Mistake("{file}, line {line}: found something that is not JSON ({json}), expected one whole object a "
-                                  "line; correct the line.", file=file.source, line=number,
-                                  json=_reason(error)) from None  # fmt: skip
+                    raise Mistake(
+                        "{file}, line {line}: found something that is not JSON ({json}), expected one whole object a "
+                        "line; correct the line.",
+                        file=file.source,
+                        line=number,
+                        json=_reason(error),
+                    ) from None
 
 
 def _reason(error: Exception) -> str:
@@ -257,14 +304,19 @@ class _Document:
                 cut = error.msg.startswith("Unterminated") or error.pos > len(self.buffer) - 16
                 if not (cut and self.more()):
                     raise self.broken(Theirs(error.msg), error.pos) from None
-            except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists thousands deep
+            except (
+                ValueError,
+                RecursionError,
+            ) as error:  # a number of thousands of digits, lists thousands deep
                 raise self.broken(_reason(error), self.at) from None
 
     def mark(self, marks: str) -> str:
         """Goes past the mark that comes next, if it is one of these."""
         character = self.ahead()
         if not character or character not in marks:
-            raise self.broken(Message("expecting {marks}", marks=Listed(marks, Message(" or "))), self.at)
+            raise self.broken(
+                Message("expecting {marks}", marks=Listed(marks, Message(" or "))), self.at
+            )
         self.at += 1
         return character
 
@@ -287,7 +339,9 @@ class _Document:
         """Takes another block, at least as long as what is left, so that long values are not tried too often."""
         left = self.buffer[self.at :]
         if len(left) > LONGEST:
-            raise self.broken(Message("a value of more than {most:,} characters", most=LONGEST), self.at)
+            raise self.broken(
+                Message("a value of more than {most:,} characters", most=LONGEST), self.at
+            )
         block = self.text.read(max(BLOCK, len(left)))
         if block:
             self.line += self.buffer.count("\n", 0, self.at)
@@ -296,8 +350,13 @@ class _Document:
 
     def broken(self, what: str, at: int) -> Mistake:
         line = self.line + self.buffer.count("\n", 0, at)
-        return Mistake("{file}, line {line}: found something that is not JSON ({json}); expected one list of objects, or one "
-                       "object a line; correct it.", file=self.source, line=line, json=what)  # fmt: skip
+        return Mistake(
+            "{file}, line {line}: found something that is not JSON ({json}); expected one list of objects, or one "
+            "object a line; correct it.",
+            file=self.source,
+            line=line,
+            json=what,
+        )
 
 
 # SQuAD
@@ -307,12 +366,20 @@ def _squad(file: TextFile) -> Format:
     def stream(size: int, positions: list[int]):
         questions, done = _questions(file), 0
         while block := _block(questions, size):
-            yield [[row[position] for row in block] for position in positions], range(done + 1, done + 1 + len(block))
+            yield (
+                [[row[position] for row in block] for position in positions],
+                range(done + 1, done + 1 + len(block)),
+            )
             done += len(block)
 
     if next(_questions(file), None) is None:
-        raise Mistake("{file} is empty: found no questions in its paragraphs, expected at least one.", file=file.source)
-    return Format(QUESTION, [*file.notes, Message("SQuAD: one row a question.")], stream, asked=True)
+        raise Mistake(
+            "{file} is empty: found no questions in its paragraphs, expected at least one.",
+            file=file.source,
+        )
+    return Format(
+        QUESTION, [*file.notes, Message("SQuAD: one row a question.")], stream, asked=True
+    )
 
 
 def _questions(file: TextFile) -> Iterator[tuple]:
@@ -323,9 +390,18 @@ def _questions(file: TextFile) -> Iterator[tuple]:
         value = parent.get(key) if isinstance(parent, dict) else None
         if not isinstance(value, kind) or isinstance(value, bool):
             name = type(value).__name__
-            what = Message('no "{key}"', key=key) if value is None else Message('a {type} as "{key}"', type=name, key=key)
-            raise Mistake("{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.", file=file.source,
-                          at=where, squad=what, called=called)  # fmt: skip
+            what = (
+                Message('no "{key}"', key=key)
+                if value is None
+                else Message('a {type} as "{key}"', type=name, key=key)
+            )
+            raise Mistake(
+                "{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.",
+                file=file.source,
+                at=where,
+                squad=what,
+                called=called,
+            )
         return value
 
     a_list, a_text = phrase("called", "a list"), phrase("called", "a text")
@@ -335,10 +411,29 @@ def _questions(file: TextFile) -> Iterator[tuple]:
             context = part(paragraph, where, "context", str, a_text)
             for q, question in enumerate(part(paragraph, where, "qas", list, a_list)):
                 where = f"data[{a}].paragraphs[{p}].qas[{q}]"
-                asked, name = part(question, where, "question", str, a_text), str(part(question, where, "id", (str, int), a_text))
-                known = question.get("answers") is not None and question.get("is_impossible") is not True
+                asked, name = (
+                    part(question, where, "question", str, a_text),
+                    str(part(question, where, "id", (str, int), a_text)),
+                )
+                known = (
+                    question.get("answers") is not None
+                    and question.get("is_impossible") is not True
+                )
                 marks = part(question, where, "answers", list, a_list) if known else []
-                answers = [part(one, f"{where}.answers[{i}]", "text", str, a_text) for i, one in enumerate(marks)]
-                start = part(marks[0], f"{where}.answers[0]", "answer_start", int, phrase("called", "a number")) if marks else -1
+                answers = [
+                    part(one, f"{where}.answers[{i}]", "text", str, a_text)
+                    for i, one in enumerate(marks)
+                ]
+                start = (
+                    part(
+                        marks[0],
+                        f"{where}.answers[0]",
+                        "answer_start",
+                        int,
+                        phrase("called", "a number"),
+                    )
+                    if marks
+                    else -1
+                )
                 starts = [start, *(one.get("answer_start", -1) for one in marks[1:])][: len(marks)]
                 yield name, context, asked, answers[0] if answers else "", answers, start, starts

@@ -29,10 +29,14 @@ WINDOW = 1 << 28  # bytes that unpacking xz may take
 SUFFIXES = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-SPELLED = {"utf-8": phrase("encoding", "UTF-8"), "utf-8-sig": phrase("encoding", "UTF-8 with a byte order mark"),
-           "gb18030": phrase("encoding", "GB18030"), "cp950": phrase("encoding", "Big5"),
-           "cp1252": phrase("encoding", "Windows-1252"),
-           **dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), phrase("encoding", "UTF-16"))}  # fmt: skip
+SPELLED = {
+    "utf-8": phrase("encoding", "UTF-8"),
+    "utf-8-sig": phrase("encoding", "UTF-8 with a byte order mark"),
+    "gb18030": phrase("encoding", "GB18030"),
+    "cp950": phrase("encoding", "Big5"),
+    "cp1252": phrase("encoding", "Windows-1252"),
+    **dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), phrase("encoding", "UTF-16")),
+}
 
 
 @dataclass
@@ -57,15 +61,31 @@ def find(source: str | Path) -> Path:
         if path.is_file() or path.is_dir():
             return path
         if path.exists():
-            raise Mistake("{file} is a pipe or a device, and is read more than once; write it to a file first.", file=source)
+            raise Mistake(
+                "{file} is a pipe or a device, and is read more than once; write it to a file first.",
+                file=source,
+            )
     except OSError as error:
-        raise Mistake("{file} cannot be opened ({why}); check the path and its permissions.", file=source,
-                      why=Theirs(error.strerror)) from None  # fmt: skip
+        raise Mistake(
+            "{file} cannot be opened ({why}); check the path and its permissions.",
+            file=source,
+            why=Theirs(error.strerror),
+        ) from None
     if not path.parent.is_dir():
-        raise Mistake("{file} is not there, nor is its folder {folder}; check the path.", file=source, folder=path.parent)
-    beside = nearest(path.name, [other.name for other in path.parent.iterdir() if not other.name.startswith(".")])
+        raise Mistake(
+            "{file} is not there, nor is its folder {folder}; check the path.",
+            file=source,
+            folder=path.parent,
+        )
+    beside = nearest(
+        path.name, [other.name for other in path.parent.iterdir() if not other.name.startswith(".")]
+    )
     meant = [name for name in beside if alike(path.name, name)][:3]
-    instead = Message("its folder holds {names}.", names=Listed(beside[:6])) if beside else Message("its folder is empty.")
+    instead = (
+        Message("its folder holds {names}.", names=Listed(beside[:6]))
+        if beside
+        else Message("its folder is empty.")
+    )
     instead = Message("did you mean {names}?", names=Listed(meant)) if meant else instead
     raise Mistake("{file} is not there; {instead}", file=source, instead=instead)
 
@@ -94,7 +114,11 @@ def extra(module: str, source) -> object:
         return importlib.import_module(module)
     except ImportError:
         name = module.split(".")[0]
-        raise Mistake("{file} needs the package {package}; run pip install wenmai[formats].", file=source, package=name) from None
+        raise Mistake(
+            "{file} needs the package {package}; run pip install wenmai[formats].",
+            file=source,
+            package=name,
+        ) from None
 
 
 def not_the_same(out: Path | None, source: Path | None) -> None:
@@ -111,9 +135,20 @@ def readable(source) -> Iterator[None]:
         yield
     except Mistake:
         raise
-    except (arrow.ArrowException, OSError, ValueError, KeyError, IndexError, OverflowError) as error:
+    except (
+        arrow.ArrowException,
+        OSError,
+        ValueError,
+        KeyError,
+        IndexError,
+        OverflowError,
+    ) as error:
         what = str(error).splitlines()[0] if str(error).strip() else type(error).__name__
-        raise Mistake("{file} cannot be read as Parquet ({error}); write it again.", file=source, error=what[:200]) from None
+        raise Mistake(
+            "{file} cannot be read as Parquet ({error}); write it again.",
+            file=source,
+            error=what[:200],
+        ) from None
 
 
 def compression(path: Path) -> str | None:
@@ -122,13 +157,22 @@ def compression(path: Path) -> str | None:
         with open(path, "rb") as raw:
             start = raw.read(6)
     except OSError as error:
-        raise Mistake("{file} cannot be opened ({why}); check its permissions.", file=path, why=Theirs(error.strerror)) from None
+        raise Mistake(
+            "{file} cannot be opened ({why}); check its permissions.",
+            file=path,
+            why=Theirs(error.strerror),
+        ) from None
     for (magic, name), suffix in zip(MAGIC.items(), SUFFIXES):
         if start.startswith(magic):
             return name
-        if path.name.lower().endswith(suffix) and 2 * sum(map(operator.eq, start, magic)) >= len(magic):  # half of its magic
-            raise Mistake("{file} is damaged at its beginning, which is nearly that of {packed}; copy or compress it again.",
-                          file=path, packed=name)  # fmt: skip
+        if path.name.lower().endswith(suffix) and 2 * sum(map(operator.eq, start, magic)) >= len(
+            magic
+        ):  # half of its magic
+            raise Mistake(
+                "{file} is damaged at its beginning, which is nearly that of {packed}; copy or compress it again.",
+                file=path,
+                packed=name,
+            )
     return None
 
 
@@ -140,8 +184,12 @@ def unpacked(path: Path, source) -> Iterator[BinaryIO]:
         with _decompressed(path, packed, source) as stream:
             yield stream
     except DAMAGE as error:
-        raise Mistake("{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.", file=source, packed=packed,
-                      damage=Theirs(error)) from None  # fmt: skip
+        raise Mistake(
+            "{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.",
+            file=source,
+            packed=packed,
+            damage=Theirs(error),
+        ) from None
 
 
 def _decompressed(path: Path, packed: str | None, source) -> BinaryIO:
@@ -150,7 +198,9 @@ def _decompressed(path: Path, packed: str | None, source) -> BinaryIO:
     if packed == "gzip":
         raw = gzip.open(path, "rb")  # noqa: SIM115 (closed by _Unfolding)
     elif packed == "xz":
-        raw = _Frames(path, partial(lzma.LZMADecompressor, memlimit=WINDOW), lzma.LZMAError, padding=b"\0")
+        raw = _Frames(
+            path, partial(lzma.LZMADecompressor, memlimit=WINDOW), lzma.LZMAError, padding=b"\0"
+        )
     else:
         zstandard = extra("zstandard", source)
         raw = _Frames(path, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError)
@@ -191,7 +241,9 @@ class _Frames(io.RawIOBase):
 
     def readinto(self, buffer) -> int:
         while not self.ready:
-            block = self.waiting or self.raw.read(1 << 10)  # which may become a thousand times as much
+            block = self.waiting or self.raw.read(
+                1 << 10
+            )  # which may become a thousand times as much
             if not block:
                 if self.frame:
                     raise EOFError("the last frame is not complete")
@@ -220,7 +272,9 @@ class _Frames(io.RawIOBase):
 class _Lines(io.BufferedIOBase):
     """Bytes as they come, as long as lines end."""
 
-    def __init__(self, raw: BinaryIO, ends: tuple[bytes, ...], most: int, complain: Callable[[int], Mistake]):
+    def __init__(
+        self, raw: BinaryIO, ends: tuple[bytes, ...], most: int, complain: Callable[[int], Mistake]
+    ):
         self.raw, self.ends, self.most, self.complain = raw, ends, most, complain
         self.whole = self.open = 0  # bytes in lines that have ended, and since
 
@@ -255,7 +309,9 @@ class TextFile:
         that does not end (`lines`: where lines are read)."""
         with unpacked(self.path, self.source) as raw:
             if lines:
-                raw = _Lines(raw, (b"\n",) if newline else (b"\n", b"\r"), self._longest(), self._endless)
+                raw = _Lines(
+                    raw, (b"\n",) if newline else (b"\n", b"\r"), self._longest(), self._endless
+                )
             try:
                 yield io.TextIOWrapper(raw, self.encoding, newline=newline)
             except UnicodeDecodeError:
@@ -269,9 +325,13 @@ class TextFile:
         with unpacked(self.path, self.source) as raw:
             while whole and (block := raw.read(min(whole, SAMPLE))):
                 number, whole = number + block.count(b"\n"), whole - len(block)
-        return Mistake("{file}, line {line}: found a line of more than {most:,} bytes, expected shorter ones; break it into "
-                       "several, or, if it is meant, allow more with --max-line.", file=self.source, line=number,
-                       most=self._longest())  # fmt: skip
+        return Mistake(
+            "{file}, line {line}: found a line of more than {most:,} bytes, expected shorter ones; break it into "
+            "several, or, if it is meant, allow more with --max-line.",
+            file=self.source,
+            line=number,
+            most=self._longest(),
+        )
 
     def _undecodable(self) -> int:
         # The decoder reads ahead in blocks, so the line is found again.
@@ -281,7 +341,9 @@ class TextFile:
                 try:
                     line += decoder.decode(block).count("\n")
                 except UnicodeDecodeError as error:
-                    return line + error.object[: error.start].decode(self.encoding, "ignore").count("\n")
+                    return line + error.object[: error.start].decode(self.encoding, "ignore").count(
+                        "\n"
+                    )
         return line
 
     @property
@@ -296,13 +358,21 @@ class TextFile:
 
 
 def mixed(source, line: int, encoding: str) -> Mistake:
-    return Mistake("{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; save the whole "
-                   "file as UTF-8.", file=source, line=line, encoding=SPELLED[encoding])  # fmt: skip
+    return Mistake(
+        "{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; save the whole "
+        "file as UTF-8.",
+        file=source,
+        line=line,
+        encoding=SPELLED[encoding],
+    )
 
 
 def binary(source) -> Mistake:
-    return Mistake("{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save this "
-                   "one as UTF-8.", file=source)  # fmt: skip
+    return Mistake(
+        "{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save this "
+        "one as UTF-8.",
+        file=source,
+    )
 
 
 def text_file(path: Path, source) -> TextFile:
@@ -318,12 +388,18 @@ def text_file(path: Path, source) -> TextFile:
         except UnicodeDecodeError:
             return None
 
-    known = {encoding: text for encoding in candidates(start) if (text := decoded(encoding)) is not None}
+    known = {
+        encoding: text for encoding in candidates(start) if (text := decoded(encoding)) is not None
+    }
     if known.keys() <= {"gb18030", "cp950"}:
         _of_one_encoding(start.split(b"\n")[: -1 if cut else None], 12 if known else 1, source)
     # of those that can read it the one that finds more common characters; the first, where they find as many
     encoding = max(known, key=lambda encoding: sum(map(known[encoding].count, COMMON)), default="")
-    if encoding in ("", "gb18030") and COMMON.isdisjoint(known.get("gb18030", "")) and _western(start):
+    if (
+        encoding in ("", "gb18030")
+        and COMMON.isdisjoint(known.get("gb18030", ""))
+        and _western(start)
+    ):
         encoding, known = "cp1252", {"cp1252": start.decode("cp1252")}
     sample = known.get(encoding, "\0")
     if "\0" in sample or (encoding in ("utf-16-le", "utf-16-be") and not _sensible(sample)):
@@ -351,7 +427,9 @@ def candidates(start: bytes) -> tuple[str, ...]:
 
 def _western(start: bytes) -> bool:
     """Whether bytes beyond ASCII are mostly é, ü or ’ in Windows-1252, and stand alone: those of Chinese come in twos."""
-    alone = re.findall(rb"(?<![\x80-\xff])[\x91-\x97\xab\xbb\xc4\xc9\xd6\xdc\xdf-\xfc](?![\x80-\xff0-9])", start)
+    alone = re.findall(
+        rb"(?<![\x80-\xff])[\x91-\x97\xab\xbb\xc4\xc9\xd6\xdc\xdf-\xfc](?![\x80-\xff0-9])", start
+    )
     undefined = re.search(rb"[\x81\x8d\x8f\x90\x9d]", start)
     return not undefined and 2 * len(alone) > len(re.findall(rb"[\x80-\xff]", start))
 
@@ -378,5 +456,10 @@ def _of_one_encoding(lines: list[bytes], least: int, source) -> None:
             except UnicodeDecodeError:
                 others.append(number)
     if known and others and len(known) * 10 >= len(others):
-        raise Mistake("{file} is in two encodings: line {line} is UTF-8 and line {other} is not; expected one; save the whole "
-                      "file as UTF-8.", file=source, line=known[0], other=others[0])  # fmt: skip
+        raise Mistake(
+            "{file} is in two encodings: line {line} is UTF-8 and line {other} is not; expected one; save the whole "
+            "file as UTF-8.",
+            file=source,
+            line=known[0],
+            other=others[0],
+        )

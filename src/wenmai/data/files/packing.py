@@ -30,8 +30,11 @@ def packed(path: Path) -> Iterator[BinaryIO]:
         if not special:
             part.replace(path)
     except OSError as error:
-        raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=path,
-                      why=Theirs(error.strerror or error)) from None  # fmt: skip
+        raise Mistake(
+            "{folder} cannot be written ({why}); make room or choose another place.",
+            folder=path,
+            why=Theirs(error.strerror or error),
+        ) from None
     finally:
         if not special:
             part.unlink(missing_ok=True)

@@ -31,10 +31,27 @@ class Clip:
 
     __slots__ = ("digest", "frames", "path", "rate", "samples", "silent", "unread", "voice")
 
-    def __init__(self, path: str, rate: int, frames: int, digest: str, silent: bool, samples: np.ndarray | None = None):
-        self.path, self.rate, self.frames, self.digest, self.silent, self.samples = path, rate, frames, digest, silent, samples
+    def __init__(
+        self,
+        path: str,
+        rate: int,
+        frames: int,
+        digest: str,
+        silent: bool,
+        samples: np.ndarray | None = None,
+    ):
+        self.path, self.rate, self.frames, self.digest, self.silent, self.samples = (
+            path,
+            rate,
+            frames,
+            digest,
+            silent,
+            samples,
+        )
         self.unread = 0.0  # seconds behind what the header announces
-        self.voice: str | None = None  # whose it is, where that is known: no two parts of the data share one
+        self.voice: str | None = (
+            None  # whose it is, where that is known: no two parts of the data share one
+        )
 
     @classmethod
     def of(cls, value, where: str = "") -> Clip:
@@ -43,14 +60,20 @@ class Clip:
             return value
         if isinstance(value, (str, os.PathLike)):
             if NO_FILES.get():
-                raise Mistake("{where}: the table names files of sounds, which are not read for others; train on it where the "
-                              "sounds are, with wenmai train.", where=where)  # fmt: skip
+                raise Mistake(
+                    "{where}: the table names files of sounds, which are not read for others; train on it where the "
+                    "sounds are, with wenmai train.",
+                    where=where,
+                )
             return load_clip(os.fspath(value), where)
         if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) in (1, 2):
             return at_hand(*value, where)
-        raise Mistake("{where}: found {type} {value!r}, expected the path of a sound file, or samples and their rate.",
-                      where=where,
-                      type=type(value).__name__, value=short(str(value), 40))  # fmt: skip
+        raise Mistake(
+            "{where}: found {type} {value!r}, expected the path of a sound file, or samples and their rate.",
+            where=where,
+            type=type(value).__name__,
+            value=short(str(value), 40),
+        )
 
     @property
     def seconds(self) -> float:
@@ -81,9 +104,13 @@ class Clip:
             count += len(block)
             yield block.mean(1)
         if count != self.frames:
-            raise Mistake("{path} has changed since it was looked at: it held {before:,} samples, and holds {now:,}; start "
-                          "again.",
-                          path=self.path, before=self.frames, now=count)  # fmt: skip
+            raise Mistake(
+                "{path} has changed since it was looked at: it held {before:,} samples, and holds {now:,}; start "
+                "again.",
+                path=self.path,
+                before=self.frames,
+                now=count,
+            )
 
 
 class Voices(list):
@@ -101,7 +128,9 @@ class Clips(Sequence):
         if isinstance(values, Clips):
             return values
         if isinstance(values, (str, os.PathLike)):
-            raise Mistake("found a single path where rows are expected; give a list, of one row too.")
+            raise Mistake(
+                "found a single path where rows are expected; give a list, of one row too."
+            )
         name = where or (lambda row: Message("input {row}", row=row + 1))
         return cls([Clip.of(value, name(row)) for row, value in enumerate(values)])
 
@@ -117,7 +146,11 @@ class Clips(Sequence):
     @property
     def keys(self) -> Self | Voices:
         """What no two parts share: the sounds themselves, or the voices where they are known."""
-        return Voices(clip.voice for clip in self.clips) if self.clips and all(clip.voice for clip in self.clips) else self
+        return (
+            Voices(clip.voice for clip in self.clips)
+            if self.clips and all(clip.voice for clip in self.clips)
+            else self
+        )
 
     @property
     def seconds(self) -> np.ndarray:
@@ -133,30 +166,50 @@ def is_there(file: Path) -> bool:
 
 def load_clip(path: str, where: str, name: Message | None = None) -> Clip:
     """A file that was read through once."""
-    name = name or (Message("{where}: the sound {path}", where=where, path=short(path, 200)) if where else
-                    Message("the sound {path}", path=short(path, 200)))  # fmt: skip
+    name = name or (
+        Message("{where}: the sound {path}", where=where, path=short(path, 200))
+        if where
+        else Message("the sound {path}", path=short(path, 200))
+    )
     file = Path(path).expanduser()
     if not path.strip() or not is_there(file):
-        raise Mistake("{name}: there is no such file; check the path, or leave the row out.", name=name)
+        raise Mistake(
+            "{name}: there is no such file; check the path, or leave the row out.", name=name
+        )
     if not file.stat().st_size:
-        raise Mistake("{name} is empty: found 0 bytes, expected a WAV, FLAC or OGG file; record or copy it again, or leave "
-                      "the row out.", name=name)  # fmt: skip
+        raise Mistake(
+            "{name} is empty: found 0 bytes, expected a WAV, FLAC or OGG file; record or copy it again, or leave "
+            "the row out.",
+            name=name,
+        )
     check_ogg(file, name)
     known = check_riff(file, name)
     digest, count, peak, rate = hashlib.blake2b(digest_size=12), 0, 0.0, 0
     with sound_file(str(file), name) as sound:
         rate, expected = sound.samplerate, sound.frames
     if not RATES[0] <= rate <= RATES[1]:
-        raise Mistake("{name} has {rate:,} samples a second, expected {least:,} to {most:,}; record or convert it again.",
-                      name=name, rate=rate, least=RATES[0], most=RATES[1])  # fmt: skip
+        raise Mistake(
+            "{name} has {rate:,} samples a second, expected {least:,} to {most:,}; record or convert it again.",
+            name=name,
+            rate=rate,
+            least=RATES[0],
+            most=RATES[1],
+        )
     for block in blocks_of(str(file), name):
         if not np.isfinite(block).all():
-            raise Mistake("{name} holds samples that are no finite numbers, from second {second:.2f} on; record or convert it "
-                          "again.", name=name, second=count / rate)  # fmt: skip
+            raise Mistake(
+                "{name} holds samples that are no finite numbers, from second {second:.2f} on; record or convert it "
+                "again.",
+                name=name,
+                second=count / rate,
+            )
         digest.update(block.tobytes())
         count, peak = count + len(block), max(peak, float(np.abs(block).max(initial=0)))
     if not count:
-        raise Mistake("{name} has a header and no sound behind it; record or copy it again, or leave the row out.", name=name)
+        raise Mistake(
+            "{name} has a header and no sound behind it; record or copy it again, or leave the row out.",
+            name=name,
+        )
     if known and count < expected < 1 << 62:
         raise cut_off(name, expected / rate, count / rate)
     clip = Clip(str(file), rate, count, digest.hexdigest(), peak == 0)
@@ -166,11 +219,19 @@ def load_clip(path: str, where: str, name: Message | None = None) -> Clip:
 
 def at_hand(samples, rate: int, where: str) -> Clip:
     samples = np.asarray(samples)
-    scale = {"i": lambda kind: 1 << (8 * kind.itemsize - 1)}.get(samples.dtype.kind, lambda kind: 1)(samples.dtype)
-    samples = np.ascontiguousarray((samples if samples.ndim == 1 else samples.mean(1)) / scale, np.float32)
+    scale = {"i": lambda kind: 1 << (8 * kind.itemsize - 1)}.get(
+        samples.dtype.kind, lambda kind: 1
+    )(samples.dtype)
+    samples = np.ascontiguousarray(
+        (samples if samples.ndim == 1 else samples.mean(1)) / scale, np.float32
+    )
     if not len(samples) or not np.isfinite(samples).all() or not RATES[0] <= rate <= RATES[1]:
-        raise Mistake("{where}: expected at least one sample, finite numbers all, and a rate of {least:,} to {most:,} a second.",
-                      where=where, least=RATES[0], most=RATES[1])  # fmt: skip
+        raise Mistake(
+            "{where}: expected at least one sample, finite numbers all, and a rate of {least:,} to {most:,} a second.",
+            where=where,
+            least=RATES[0],
+            most=RATES[1],
+        )
     digest = hashlib.blake2b(samples.tobytes(), digest_size=12).hexdigest()
     return Clip("", int(rate), len(samples), digest, not samples.any(), samples)
 
@@ -180,7 +241,11 @@ def library(name: str = "soundfile", what: object = "sound"):
     try:
         return importlib.import_module(name)
     except (ImportError, OSError):
-        raise Mistake("{what} needs the package {package}; run pip install 'wenmai[sound]'.", what=what, package=name) from None
+        raise Mistake(
+            "{what} needs the package {package}; run pip install 'wenmai[sound]'.",
+            what=what,
+            package=name,
+        ) from None
 
 
 def sound_file(path: str, name):
@@ -192,22 +257,30 @@ def sound_file(path: str, name):
     try:
         return soundfile.SoundFile(path)
     except (soundfile.LibsndfileError, OSError) as error:
-        raise Mistake("{name} cannot be read as sound ({why}); expected a WAV, FLAC or OGG file: convert it, or leave the row "
-                      "out.",
-                      name=name, why=Theirs(short(str(getattr(error, "error_string", error)).rstrip("."),
-                                                  80))) from None  # fmt: skip
+        raise Mistake(
+            "{name} cannot be read as sound ({why}); expected a WAV, FLAC or OGG file: convert it, or leave the row "
+            "out.",
+            name=name,
+            why=Theirs(short(str(getattr(error, "error_string", error)).rstrip("."), 80)),
+        ) from None
 
 
 def blocks_of(path: str, name) -> Iterator[np.ndarray]:
     """(N, channels) float32, from −1 to 1 for whole numbers of any width"""
     with sound_file(path, name) as sound:
         size, announced, count = max(1, BLOCK // sound.channels), sound.frames, 0
-        read = sound.read if isinstance(sound, waves.WaveFile) else partial(sound.read, dtype="float32", always_2d=True)
+        read = (
+            sound.read
+            if isinstance(sound, waves.WaveFile)
+            else partial(sound.read, dtype="float32", always_2d=True)
+        )
         while True:
             try:
                 block = read(size)
             except RuntimeError:  # libsndfile's
-                raise cut_off(name, announced / sound.samplerate, count / sound.samplerate) from None
+                raise cut_off(
+                    name, announced / sound.samplerate, count / sound.samplerate
+                ) from None
             if not len(block):
                 return
             count += len(block)
@@ -215,8 +288,13 @@ def blocks_of(path: str, name) -> Iterator[np.ndarray]:
 
 
 def cut_off(name, announced: float, actual: float) -> Mistake:
-    return Mistake("{name} is cut off, or its header lies: it announces {told:.2f} s and holds {found:.2f} s; copy it again, or "
-                   "leave the row out.", name=name, told=announced, found=actual)  # fmt: skip
+    return Mistake(
+        "{name} is cut off, or its header lies: it announces {told:.2f} s and holds {found:.2f} s; copy it again, or "
+        "leave the row out.",
+        name=name,
+        told=announced,
+        found=actual,
+    )
 
 
 def check_riff(file: Path, name) -> bool:
@@ -226,7 +304,9 @@ def check_riff(file: Path, name) -> bool:
     if header is None:
         return True
     if header.announced and header.announced > header.there:
-        raise cut_off(name, header.announced / max(1, header.second), header.there / max(1, header.second))
+        raise cut_off(
+            name, header.announced / max(1, header.second), header.there / max(1, header.second)
+        )
     return header.announced is not None
 
 
@@ -241,9 +321,17 @@ def unread_notes(clips: Clips) -> list[Message]:
     more = [clip for clip in clips if clip.unread]
     if not more:
         return []
-    return [Message("{count:,} of the {clips:,} sounds hold more than their headers announce, which is all that is read; the "
-                    "first: {path}, {told:.2f} s announced and {more:.2f} s behind them", count=len(more), clips=len(clips),
-                    path=short(more[0].path, 200), told=more[0].seconds, more=more[0].unread)]  # fmt: skip
+    return [
+        Message(
+            "{count:,} of the {clips:,} sounds hold more than their headers announce, which is all that is read; the "
+            "first: {path}, {told:.2f} s announced and {more:.2f} s behind them",
+            count=len(more),
+            clips=len(clips),
+            path=short(more[0].path, 200),
+            told=more[0].seconds,
+            more=more[0].unread,
+        )
+    ]
 
 
 def check_ogg(file: Path, name) -> None:
@@ -255,7 +343,10 @@ def check_ogg(file: Path, name) -> None:
         end = data.read()
         last = end.rfind(b"OggS")
     if not end[last : last + 6][5:] or not end[last + 5] & 4:
-        raise Mistake("{name} is cut off: its last page is missing; copy it again, or leave the row out.", name=name)
+        raise Mistake(
+            "{name} is cut off: its last page is missing; copy it again, or leave the row out.",
+            name=name,
+        )
 
 
 def sounds(values) -> Clips:

@@ -30,7 +30,11 @@ def is_babi(file: TextFile) -> bool:
 
 
 def babi(file: TextFile) -> Format:
-    return rows_of(lambda: questions_of_stories(file), STORY, [*file.notes, Message("bAbI: one row a question.")])
+    return rows_of(
+        lambda: questions_of_stories(file),
+        STORY,
+        [*file.notes, Message("bAbI: one row a question.")],
+    )
 
 
 def questions_of_stories(file: TextFile) -> Iterator[tuple[int, tuple]]:
@@ -41,8 +45,12 @@ def questions_of_stories(file: TextFile) -> Iterator[tuple[int, tuple]]:
             if numbered is None:
                 if line.isspace():
                     continue
-                raise Mistake("{file}, line {line}: found {value!r}, expected a number and a sentence, as in bAbI's stories.",
-                              file=file.source, line=number, value=line.strip()[:40])  # fmt: skip
+                raise Mistake(
+                    "{file}, line {line}: found {value!r}, expected a number and a sentence, as in bAbI's stories.",
+                    file=file.source,
+                    line=number,
+                    value=line.strip()[:40],
+                )
             if numbered[1] == "1":
                 story = []
             sentence, *answer = numbered[2].split("\t")
@@ -54,31 +62,53 @@ def questions_of_stories(file: TextFile) -> Iterator[tuple[int, tuple]]:
 
 def is_c3(first: object) -> bool:
     """Whether the first element of a list is [paragraphs, questions, id]."""
-    return isinstance(first, list) and len(first) == 3 and all(isinstance(part, list) for part in first[:2])
+    return (
+        isinstance(first, list)
+        and len(first) == 3
+        and all(isinstance(part, list) for part in first[:2])
+    )
 
 
 def c3(file: TextFile, elements: Callable[[], Iterator[object]]) -> Format:
-    form = rows_of(lambda: questions_with_choices(file, elements), CHOICE, [*file.notes, Message("C3: one row a question.")])
+    form = rows_of(
+        lambda: questions_with_choices(file, elements),
+        CHOICE,
+        [*file.notes, Message("C3: one row a question.")],
+    )
     return form._replace(asked=True)
 
 
-def questions_with_choices(file: TextFile, elements: Callable[[], Iterator[object]]) -> Iterator[tuple[int, tuple]]:
+def questions_with_choices(
+    file: TextFile, elements: Callable[[], Iterator[object]]
+) -> Iterator[tuple[int, tuple]]:
     done = 0
     for number, element in enumerate(elements(), 1):
         paragraphs, questions, name = element if is_c3(element) else ([None], [], "")
         asked = all(isinstance(one, dict) and one.keys() >= KEYS for one in questions)
         if not asked or not all(isinstance(text, str) for text in paragraphs):
-            raise Mistake('{file}, record {number}: found something else than [paragraphs, [{{"question": …, "choice": […], '
-                          '"answer": …}}], id], as in C3; correct it.', file=file.source, number=number)  # fmt: skip
+            raise Mistake(
+                '{file}, record {number}: found something else than [paragraphs, [{{"question": …, "choice": […], '
+                '"answer": …}}], id], as in C3; correct it.',
+                file=file.source,
+                number=number,
+            )
         for one in questions:
             done += 1
-            yield done, (str(name), "\n".join(paragraphs), one["question"], one["choice"], one["answer"])
+            yield (
+                done,
+                (str(name), "\n".join(paragraphs), one["question"], one["choice"], one["answer"]),
+            )
 
 
-def rows_of(rows: Callable[[], Iterator[tuple[int, tuple]]], names: list[str], notes: list) -> Format:
+def rows_of(
+    rows: Callable[[], Iterator[tuple[int, tuple]]], names: list[str], notes: list
+) -> Format:
     def stream(size: int, positions: list[int]):
         numbered = rows()
         while block := list(islice(numbered, size)):
-            yield [[row[position] for _, row in block] for position in positions], [number for number, _ in block]
+            yield (
+                [[row[position] for _, row in block] for position in positions],
+                [number for number, _ in block],
+            )
 
     return Format(names, notes, stream)

@@ -55,7 +55,9 @@ def table(file: Path, part: Path) -> Iterator[Write]:
 
     def write(texts: Sequence, vectors: np.ndarray) -> None:
         nonlocal parquet_writer
-        columns = {"text": arrow.array(list(texts))} if isinstance(texts[0], (str, list, tuple)) else {}
+        columns = (
+            {"text": arrow.array(list(texts))} if isinstance(texts[0], (str, list, tuple)) else {}
+        )
         flat = arrow.array(vectors.reshape(-1).astype(np.float32))
         columns["vector"] = arrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
         rows = arrow.table(columns)

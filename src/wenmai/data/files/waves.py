@@ -13,9 +13,21 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-UNKNOWN_SIZES = (0, 0x7FFFFFFF, 0x7FFFFFFF - 36, 0xFFFFFFFF)  # what programs write that do not know how long it will be
+UNKNOWN_SIZES = (
+    0,
+    0x7FFFFFFF,
+    0x7FFFFFFF - 36,
+    0xFFFFFFFF,
+)  # what programs write that do not know how long it will be
 WHOLE, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
-SAMPLES = {(WHOLE, 8): "u1", (WHOLE, 16): "<i2", (WHOLE, 24): "u1", (WHOLE, 32): "<i4", (FLOAT, 32): "<f4", (FLOAT, 64): "<f8"}
+SAMPLES = {
+    (WHOLE, 8): "u1",
+    (WHOLE, 16): "<i2",
+    (WHOLE, 24): "u1",
+    (WHOLE, 32): "<i4",
+    (FLOAT, 32): "<f4",
+    (FLOAT, 64): "<f8",
+}
 
 
 class Header(NamedTuple):
@@ -50,11 +62,24 @@ def header(path: str | Path) -> Header | None:
             kind, length = struct.unpack("<4sI", head)
             if kind == b"data":
                 there = size - file.tell()
-                return Header(form, bits, channels, rate, second, file.tell(), None if length in UNKNOWN_SIZES else length, there)
+                return Header(
+                    form,
+                    bits,
+                    channels,
+                    rate,
+                    second,
+                    file.tell(),
+                    None if length in UNKNOWN_SIZES else length,
+                    there,
+                )
             begins = file.tell()
             if kind == b"fmt " and len(chunk := file.read(min(length, 40))) >= 16:
                 form, channels, rate, second, _, bits = struct.unpack("<HHIIHH", chunk[:16])
-                form = struct.unpack("<H", chunk[24:26])[0] if form == EXTENSIBLE and len(chunk) >= 26 else form
+                form = (
+                    struct.unpack("<H", chunk[24:26])[0]
+                    if form == EXTENSIBLE and len(chunk) >= 26
+                    else form
+                )
             file.seek(begins + length + length % 2)
     return None
 
@@ -68,7 +93,11 @@ def unannounced(path: str | Path, header: Header) -> int:
         while at + 8 <= end:
             file.seek(at)
             kind, length = struct.unpack("<4sI", file.read(8))
-            if not kind.isascii() or not kind.decode("ascii").isprintable() or at + 8 + length > end:
+            if (
+                not kind.isascii()
+                or not kind.decode("ascii").isprintable()
+                or at + 8 + length > end
+            ):
                 break
             at += 8 + length + length % 2
         if 0 < end - at <= 1 << 16:
@@ -82,7 +111,9 @@ class WaveFile:
 
     def __init__(self, path: str, header: Header):
         self.header, self.samplerate, self.channels = header, header.rate, header.channels
-        bytes_here = header.there if header.announced is None else min(header.there, header.announced)
+        bytes_here = (
+            header.there if header.announced is None else min(header.there, header.announced)
+        )
         self.frames = self.left = bytes_here // header.width
         self.file = open(path, "rb")  # noqa: SIM115  # closed by __exit__
         self.file.seek(header.start)

@@ -39,42 +39,80 @@ UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 
-def learn(values, texts: str = "tokens", framed: bool = False, *, embedding: Annotated[str, ROWS_OF_TEXTS] = "random",
-          max_length: Annotated[Size, ROWS_OF_TEXTS] = LONGEST, characters: Annotated[Spelling, TEXTS] = "auto",
-          rate: Annotated[Size | None, SOUNDS] = None, mels: Annotated[Size, SOUNDS] = 40, stack: Annotated[Size, SOUNDS] = 2,
-          normalise: Annotated[Normalise, SOUNDS] = "clip", masks: Annotated[Count, SOUNDS] = 1,
-          speed: Annotated[Share, SOUNDS] = 0.0, pitch: Annotated[Share, SOUNDS] = 0.0, noise: Annotated[Share, SOUNDS] = 0.0,
-          convolutions: Annotated[Count, SOUNDS] = 0, **tokenizing):  # fmt: skip
+def learn(
+    values,
+    texts: str = "tokens",
+    framed: bool = False,
+    *,
+    embedding: Annotated[str, ROWS_OF_TEXTS] = "random",
+    max_length: Annotated[Size, ROWS_OF_TEXTS] = LONGEST,
+    characters: Annotated[Spelling, TEXTS] = "auto",
+    rate: Annotated[Size | None, SOUNDS] = None,
+    mels: Annotated[Size, SOUNDS] = 40,
+    stack: Annotated[Size, SOUNDS] = 2,
+    normalise: Annotated[Normalise, SOUNDS] = "clip",
+    masks: Annotated[Count, SOUNDS] = 1,
+    speed: Annotated[Share, SOUNDS] = 0.0,
+    pitch: Annotated[Share, SOUNDS] = 0.0,
+    noise: Annotated[Share, SOUNDS] = 0.0,
+    convolutions: Annotated[Count, SOUNDS] = 0,
+    **tokenizing,
+):
     """The kind of these inputs; `texts` says which kind texts are; a rung that is `framed` reads words in pieces. `embedding`
     is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once;
     `characters` reads the letters of every token too, by filters or an lstm (auto: by filters, where tokens are words). The
     others are of sounds (sounds.py)."""
     if isinstance(values, Clips):
-        return Sounds.learn(values, rate, mels, stack, normalise, masks, speed, pitch, noise, convolutions)
+        return Sounds.learn(
+            values, rate, mels, stack, normalise, masks, speed, pitch, noise, convolutions
+        )
     kind = kind_of(values, texts)
     if kind == "lines":
         return Lines.learn(values, **tokenizing)
     if kind in ("frames", "numbers", "image", "labels"):
         return KINDS[kind].learn(values)
     if kind == "given":
-        return (Pieces if framed else Tokens).learn(values, embedding, max_length, characters, **tokenizing)
+        return (Pieces if framed else Tokens).learn(
+            values, embedding, max_length, characters, **tokenizing
+        )
     if characters not in ("auto", "none"):
-        raise Mistake("characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.",
-                      characters=characters)  # fmt: skip
+        raise Mistake(
+            "characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.",
+            characters=characters,
+        )
     return Texts.learn(values, embedding, max_length, **tokenizing)
 
 
-def learn_both(values, written: list[str], texts: str, *, max_length: Size = 512, **tokenizing) -> Sides:
+def learn_both(
+    values, written: list[str], texts: str, *, max_length: Size = 512, **tokenizing
+) -> Sides:
     """What is read, and what is written: the tokenizer is that of the latter, of which `max_length` tokens are learned."""
     return Sides(learn(values, texts), TargetTexts.learn(written, max_length, **tokenizing))
 
 
-def learn_spoken(values, written: list[str], *, max_length: Size = 512, rate: Size | None = None, mels: Size = 40,
-                 stack: Size = 2, normalise: Normalise = "clip", masks: Count = 1, speed: Share = 0.0, pitch: Share = 0.0,
-                 noise: Share = 0.0, convolutions: Count = 0, **tokenizing) -> Spoken:  # fmt: skip
+def learn_spoken(
+    values,
+    written: list[str],
+    *,
+    max_length: Size = 512,
+    rate: Size | None = None,
+    mels: Size = 40,
+    stack: Size = 2,
+    normalise: Normalise = "clip",
+    masks: Count = 1,
+    speed: Share = 0.0,
+    pitch: Share = 0.0,
+    noise: Share = 0.0,
+    convolutions: Count = 0,
+    **tokenizing,
+) -> Spoken:
     """Sounds, and what is said in them, letter by letter unless a tokenizer is named."""
-    tokenizing = {"tokenizer": "characters"} | {name: value for name, value in tokenizing.items() if value != "auto"}
-    source = Sounds.learn(Clips.of(values), rate, mels, stack, normalise, masks, speed, pitch, noise, convolutions)
+    tokenizing = {"tokenizer": "characters"} | {
+        name: value for name, value in tokenizing.items() if value != "auto"
+    }
+    source = Sounds.learn(
+        Clips.of(values), rate, mels, stack, normalise, masks, speed, pitch, noise, convolutions
+    )
     return Spoken(source, TargetTexts.learn(written, max_length, **tokenizing))
 
 
@@ -92,7 +130,10 @@ def kind_of(values, texts: str = "tokens") -> str:
 def from_json(saved: dict):
     """What `to_json` of one of the kinds gave, or of two sides; Unfit if it did not."""
     if take.value(saved, "kind") == "sides":
-        return Sides(from_json(take.value(saved, "source")), TargetTexts.from_json(take.value(saved, "target")))
+        return Sides(
+            from_json(take.value(saved, "source")),
+            TargetTexts.from_json(take.value(saved, "target")),
+        )
     if take.value(saved, "kind") in BOTH:
         return BOTH[saved["kind"]].from_json(saved)
     return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
@@ -105,7 +146,9 @@ def learned_before(saved: dict):
     if isinstance(inputs, Lines) and inputs.tokenizer is None:
         return None
     if getattr(inputs, "vectors_width", None) is not None:
-        inputs.vectors = vectors.for_tokens(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
+        inputs.vectors = vectors.for_tokens(
+            inputs.tokenizer.tokens, *vectors.read(inputs.embedding)
+        )
     return inputs
 
 
@@ -115,39 +158,75 @@ BOTH = {"pairs": Pairs, "stories": Stories, "spoken": Spoken}  # of what is read
 FREE = {"given": ("characters",), "questions": ("max_length", "stride")}
 
 
-def continued(inputs, kind: str, values, run: str, longest: int | None = None, options: Mapping = MappingProxyType({})):
+def continued(
+    inputs,
+    kind: str,
+    values,
+    run: str,
+    longest: int | None = None,
+    options: Mapping = MappingProxyType({}),
+):
     """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling; of texts no more
     than `longest` tokens, where a running text was learned in windows of so many. `given`: options that are FREE."""
     spelling = options.get("characters", "auto")
     tokenizer = getattr(inputs, "tokenizer", None)
-    if isinstance(inputs, Lines) and tokenizer is None:  # of the same numbers, for texts that stand alone
+    if (
+        isinstance(inputs, Lines) and tokenizer is None
+    ):  # of the same numbers, for texts that stand alone
         tokenizer = tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
     cut = kind in ("tokens", "given", "lines", "questions")
     if cut != (tokenizer is not None) or (not cut and inputs.kind != kind):
-        raise Mistake("{run} reads {kind}, and here is another kind of input ({actual}); start from another run.", run=run,
-                      kind=inputs.kind, actual=kind)  # fmt: skip
+        raise Mistake(
+            "{run} reads {kind}, and here is another kind of input ({actual}); start from another run.",
+            run=run,
+            kind=inputs.kind,
+            actual=kind,
+        )
     if kind == "lines":
         return inputs if isinstance(inputs, Lines) else Lines(tokenizer)
     if kind == "questions":
         return Questions.reading_as(inputs, run, options)
     if kind == "given":
-        if isinstance(inputs, Tokens) or (isinstance(inputs, Pieces) and spelling in ("auto", inputs.spelling)):
+        if isinstance(inputs, Tokens) or (
+            isinstance(inputs, Pieces) and spelling in ("auto", inputs.spelling)
+        ):
             return inputs
         if getattr(inputs, "wrapping", None) is not None:
             return Pieces.reading_as(inputs, values, spelling)
         if not isinstance(tokenizer, tokenizers.Words):
-            raise Mistake("{run} cuts texts into {tokenizer}, and tags are given for tokens as they stand; start from a run "
-                          "whose tokens are words.", run=run, tokenizer=tokenizer.kind)  # fmt: skip
+            raise Mistake(
+                "{run} cuts texts into {tokenizer}, and tags are given for tokens as they stand; start from a run "
+                "whose tokens are words.",
+                run=run,
+                tokenizer=tokenizer.kind,
+            )
         return Tokens.reading_as(tokenizer, inputs, longest or inputs.longest or LONGEST)
     if kind == "tokens":
         pairs = isinstance(values[0], (tuple, list))
         if getattr(inputs, "wrapping", None) is not None:  # one text or two are framed alike
             known = isinstance(inputs, Texts) and inputs.pairs == pairs
-            return inputs if known else Texts(tokenizer, pairs, inputs.unit, inputs.longest, "random", wrapping=inputs.wrapping)
+            return (
+                inputs
+                if known
+                else Texts(
+                    tokenizer,
+                    pairs,
+                    inputs.unit,
+                    inputs.longest,
+                    "random",
+                    wrapping=inputs.wrapping,
+                )
+            )
         if pairs != (inputs.pairs if isinstance(inputs, Texts) else False):
-            raise Mistake("{run} reads pairs of texts, or here are some, and the other does not; start from another run.",
-                          run=run)  # fmt: skip
-        return inputs if isinstance(inputs, Texts) else Texts(tokenizer, pairs, unit_of(tokenizer), longest or LONGEST, "random")
+            raise Mistake(
+                "{run} reads pairs of texts, or here are some, and the other does not; start from another run.",
+                run=run,
+            )
+        return (
+            inputs
+            if isinstance(inputs, Texts)
+            else Texts(tokenizer, pairs, unit_of(tokenizer), longest or LONGEST, "random")
+        )
     return inputs
 
 
@@ -164,13 +243,24 @@ class Texts:
     corpus_tokens = 0  # tokens of a running text that they were learned from: they were not
     rare = spelling = None  # what Tokens have beside
 
-    def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None = None,
-                 width: int | None = None, wrapping: Wrapping | None = None):  # fmt: skip
+    def __init__(
+        self,
+        tokenizer,
+        pairs: bool,
+        unit: str,
+        longest: int,
+        embedding: str,
+        table: np.ndarray | None = None,
+        width: int | None = None,
+        wrapping: Wrapping | None = None,
+    ):
         self.tokenizer, self.pairs, self.unit = tokenizer, pairs, unit
         self.wrapping = wrapping  # what stands around every text, where something does
         self.longest, self.embedding = longest, embedding
         self.vectors = table  # (V, E) pretrained, with a row of NaN for a token that the file lacks; training only
-        self.vectors_width = width if table is None else int(table.shape[1])  # E, also where the weights hold them
+        self.vectors_width = (
+            width if table is None else int(table.shape[1])
+        )  # E, also where the weights hold them
         self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
 
     @classmethod
@@ -181,7 +271,14 @@ class Texts:
         if table is not None:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
         tokenizer = tokenizers.learn(texts, words, **tokenizing)
-        return cls(tokenizer, pairs, unit_of(tokenizer), longest, embedding, vectors.for_tokens(tokenizer.tokens, words, table))
+        return cls(
+            tokenizer,
+            pairs,
+            unit_of(tokenizer),
+            longest,
+            embedding,
+            vectors.for_tokens(tokenizer.tokens, words, table),
+        )
 
     def encode(self, values) -> Sequences:
         if not self.pairs:
@@ -190,8 +287,12 @@ class Texts:
                 return StoredSequences.of(map(self.encode_texts, texts.chunks()), self.vocabulary)
             return self.encode_texts(list(texts))
         if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in values):
-            raise Mistake("this model reads pairs: expected two texts for every input (columns text_a and text_b).")
-        first, second = (self.tokenizer.encode(checked_texts([pair[side] for pair in values])) for side in (0, 1))
+            raise Mistake(
+                "this model reads pairs: expected two texts for every input (columns text_a and text_b)."
+            )
+        first, second = (
+            self.tokenizer.encode(checked_texts([pair[side] for pair in values])) for side in (0, 1)
+        )
         if self.wrapping is None:
             return Wrapping(between=(self.special.separator,)).wrapped(first, second)
         return self.wrapping.wrapped(first, second, self.longest)
@@ -212,17 +313,35 @@ class Texts:
         return [known, *vectors.notes(self.vectors, self.embedding)]
 
     def to_json(self) -> dict:
-        return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest, "embedding": self.embedding,
-                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json(),
-                "wrapping": None if self.wrapping is None else self.wrapping.to_json()}  # fmt: skip
+        return {
+            "kind": self.kind,
+            "pairs": self.pairs,
+            "unit": self.unit,
+            "longest": self.longest,
+            "embedding": self.embedding,
+            "vectors_width": self.vectors_width,
+            "tokenizer": self.tokenizer.to_json(),
+            "wrapping": None if self.wrapping is None else self.wrapping.to_json(),
+        }
 
     @classmethod
     def from_json(cls, saved) -> Self:
-        tokenizer, unit = tokenizers.from_json(take.value(saved, "tokenizer")), take.one_of(saved, "unit", UNITS)
+        tokenizer, unit = (
+            tokenizers.from_json(take.value(saved, "tokenizer")),
+            take.one_of(saved, "unit", UNITS),
+        )
         wrapping = take.value({"wrapping": None} | saved, "wrapping")
-        return cls(tokenizer, take.flag(saved, "pairs"), unit, take.integer(saved, "longest", 1), take.text(saved, "embedding"),
-                   width=take.maybe_integer(saved, "vectors_width", 1),
-                   wrapping=None if wrapping is None else Wrapping.from_json(wrapping, len(tokenizer.tokens)))  # fmt: skip
+        return cls(
+            tokenizer,
+            take.flag(saved, "pairs"),
+            unit,
+            take.integer(saved, "longest", 1),
+            take.text(saved, "embedding"),
+            width=take.maybe_integer(saved, "vectors_width", 1),
+            wrapping=None
+            if wrapping is None
+            else Wrapping.from_json(wrapping, len(tokenizer.tokens)),
+        )
 
 
 def unit_of(tokenizer) -> str:
@@ -232,7 +351,11 @@ def unit_of(tokenizer) -> str:
     if tokenizer.kind != "characters":
         return "words"
     common = tokenizer.tokens[len(tokenizers.SPECIAL) :][:200]
-    return "chinese" if len(tokenizers.CHINESE.findall("".join(common))) > len(common) / 2 else "characters"
+    return (
+        "chinese"
+        if len(tokenizers.CHINESE.findall("".join(common))) > len(common) / 2
+        else "characters"
+    )
 
 
 def checked_texts(values) -> list[str] | StoredTexts:
@@ -255,22 +378,36 @@ class Numbers:
         try:
             values = np.asarray(values, np.float64)
         except (TypeError, ValueError):
-            raise Mistake("expected rows of {width} numbers, found {value!r}.", width=self.width,
-                          value=str(values[0])[:40]) from None  # fmt: skip
+            raise Mistake(
+                "expected rows of {width} numbers, found {value!r}.",
+                width=self.width,
+                value=str(values[0])[:40],
+            ) from None
         if values.ndim != 2 or values.shape[1] != self.width:
-            raise Mistake("expected rows of {width} numbers, found an array of shape {shape}.", width=self.width,
-                          shape=values.shape)  # fmt: skip
+            raise Mistake(
+                "expected rows of {width} numbers, found an array of shape {shape}.",
+                width=self.width,
+                shape=values.shape,
+            )
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
-            raise Mistake("row {row}, column {column}: found {value}, expected a finite number.", row=row + 1, column=column + 1,
-                          value=values[row, column])  # fmt: skip
+            raise Mistake(
+                "row {row}, column {column}: found {value}, expected a finite number.",
+                row=row + 1,
+                column=column + 1,
+                value=values[row, column],
+            )
         return ((values - self.mean) / self.deviation).astype(np.float32)
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
         return encoded
 
     def notes(self, values) -> list[str]:
-        return [Message("{width} numbers a row, each brought to mean 0 and deviation 1", width=self.width)]
+        return [
+            Message(
+                "{width} numbers a row, each brought to mean 0 and deviation 1", width=self.width
+            )
+        ]
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
@@ -287,7 +424,10 @@ class Images:
 
     def __init__(self, shape: tuple[int, ...], brightest: float):
         self.shape, self.brightest = tuple(shape), brightest
-        self.height, self.width = shape[0], int(np.prod(shape[1:]))  # an image read row by row: T = height, F = width
+        self.height, self.width = (
+            shape[0],
+            int(np.prod(shape[1:])),
+        )  # an image read row by row: T = height, F = width
 
     @classmethod
     def learn(cls, values) -> Self:
@@ -296,11 +436,17 @@ class Images:
     def encode(self, values) -> np.ndarray:
         values = np.asarray(values)
         if values.shape[1:] != self.shape:
-            raise Mistake("expected images of shape {shape}, found {actual}.", shape=self.shape, actual=values.shape[1:])
+            raise Mistake(
+                "expected images of shape {shape}, found {actual}.",
+                shape=self.shape,
+                actual=values.shape[1:],
+            )
         return values
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
-        return encoded.reshape(len(encoded), self.height * self.width).astype(np.float32) / np.float32(self.brightest)
+        return encoded.reshape(len(encoded), self.height * self.width).astype(
+            np.float32
+        ) / np.float32(self.brightest)
 
     def notes(self, values) -> list[str]:
         return [Message("images of {shape}", shape=" × ".join(map(str, self.shape)))]
@@ -340,19 +486,33 @@ class Frames:
     def encode(self, values: Sequences) -> Sequences:
         flat = two_dimensional(values.flat)
         if flat.shape[1] != self.width:
-            raise Mistake("expected frames of {width} numbers, found frames of {actual}.", width=self.width, actual=flat.shape[1])
+            raise Mistake(
+                "expected frames of {width} numbers, found frames of {actual}.",
+                width=self.width,
+                actual=flat.shape[1],
+            )
         if not np.isfinite(flat).all():
             at, column = np.argwhere(~np.isfinite(flat))[0]
             row = int(np.searchsorted(values.offsets, at, "right"))
             step, value = at - values.offsets[row - 1] + 1, flat[at, column]
-            raise Mistake("row {row}, step {step}: found {value}, expected a finite number.", row=row, step=step, value=value)
+            raise Mistake(
+                "row {row}, step {step}: found {value}, expected a finite number.",
+                row=row,
+                step=step,
+                value=value,
+            )
         return Sequences(((flat - self.mean) / self.deviation).astype(np.float32), values.offsets)
 
     def flatten(self, encoded: Sequences) -> np.ndarray:
         """(N, length·F), the last frames of each row; where rows differ in length, the mean frame (N, F)."""
         if self.length is None:
-            sums = np.add.reduceat(np.vstack([encoded.flat, np.zeros((1, self.width), np.float32)]), encoded.offsets[:-1])
-            return np.where(encoded.lengths[:, None] > 0, sums / np.maximum(encoded.lengths, 1)[:, None], 0).astype(np.float32)
+            sums = np.add.reduceat(
+                np.vstack([encoded.flat, np.zeros((1, self.width), np.float32)]),
+                encoded.offsets[:-1],
+            )
+            return np.where(
+                encoded.lengths[:, None] > 0, sums / np.maximum(encoded.lengths, 1)[:, None], 0
+            ).astype(np.float32)
         table = np.zeros((len(encoded), self.length, self.width), np.float32)
         for row in range(len(encoded)):
             frames = encoded[row][-self.length :]
@@ -360,26 +520,50 @@ class Frames:
         return table.reshape(len(encoded), -1)
 
     def notes(self, values) -> list[str]:
-        long = self.length or Message("{least} to {most}", least=values.lengths.min(), most=values.lengths.max())
-        return [Message("sequences of {long} steps, {width} numbers each, brought to mean 0 and deviation 1", long=long,
-                        width=self.width)]  # fmt: skip
+        long = self.length or Message(
+            "{least} to {most}", least=values.lengths.min(), most=values.lengths.max()
+        )
+        return [
+            Message(
+                "sequences of {long} steps, {width} numbers each, brought to mean 0 and deviation 1",
+                long=long,
+                width=self.width,
+            )
+        ]
 
     def to_json(self) -> dict:
-        return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "length": self.length,
-                "longest": self.longest}  # fmt: skip
+        return {
+            "kind": self.kind,
+            "mean": self.mean.tolist(),
+            "deviation": self.deviation.tolist(),
+            "length": self.length,
+            "longest": self.longest,
+        }
 
     @classmethod
     def from_json(cls, saved) -> Self:
-        return cls(*take.scaling(saved), take.maybe_integer(saved, "length"), take.integer(saved, "longest", 1))
+        return cls(
+            *take.scaling(saved),
+            take.maybe_integer(saved, "length"),
+            take.integer(saved, "longest", 1),
+        )
 
 
-KINDS = {"tokens": Texts, "given": Tokens, "pieces": Pieces, "questions": Questions, "sounds": Sounds,
-         **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}  # fmt: skip
+KINDS = {
+    "tokens": Texts,
+    "given": Tokens,
+    "pieces": Pieces,
+    "questions": Questions,
+    "sounds": Sounds,
+    **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)},
+}
 
 
 def scaling(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of every column."""
-    with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
+    with np.errstate(
+        invalid="ignore"
+    ):  # what is not finite is refused by encode, which knows where it stands
         deviation = columns.std(0)
     return columns.mean(0), np.where(deviation > 0, deviation, 1.0)
 

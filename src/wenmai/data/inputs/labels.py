@@ -23,14 +23,24 @@ class Labels:
 
     def encode(self, values) -> np.ndarray:
         """(N,)"""
-        return np.fromiter((self.number(value, row) for row, value in enumerate(values)), np.int64, len(values))
+        return np.fromiter(
+            (self.number(value, row) for row, value in enumerate(values)), np.int64, len(values)
+        )
 
     def number(self, value, row: int) -> int:
         label = named(value, row)
         if label not in self.numbers:
-            where, known, label = Message("row {row}", row=row + 1), listed(nearest(label[:60], self.names), 8), short(label)
-            raise Mistake("{where}: the label {label!r} is not among the trained ones: {names}.", where=where, label=label,
-                          names=known)  # fmt: skip
+            where, known, label = (
+                Message("row {row}", row=row + 1),
+                listed(nearest(label[:60], self.names), 8),
+                short(label),
+            )
+            raise Mistake(
+                "{where}: the label {label!r} is not among the trained ones: {names}.",
+                where=where,
+                label=label,
+                names=known,
+            )
         return self.numbers[label]
 
     def notes(self, values) -> list[str]:
@@ -51,5 +61,9 @@ def named(value, row: int) -> str:
     """A label as it is written; whole numbers are names too."""
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         return str(value)
-    raise Mistake("input {row}: expected a label, found {type} {value!r}.", row=row + 1, type=type(value).__name__,
-                  value=str(value)[:40])  # fmt: skip
+    raise Mistake(
+        "input {row}: expected a label, found {type} {value!r}.",
+        row=row + 1,
+        type=type(value).__name__,
+        value=str(value)[:40],
+    )

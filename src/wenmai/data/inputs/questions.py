@@ -23,16 +23,36 @@ class Questions:
 
     kind, pairs, corpus_tokens, rare, spelling = "tokens", True, 0, None, None
 
-    def __init__(self, tokenizer, reading: Reading, longest: int, embedding: str = "random", table: np.ndarray | None = None,
-                 width: int | None = None):  # fmt: skip
-        self.tokenizer, self.reading, self.longest, self.embedding = tokenizer, reading, longest, embedding
+    def __init__(
+        self,
+        tokenizer,
+        reading: Reading,
+        longest: int,
+        embedding: str = "random",
+        table: np.ndarray | None = None,
+        width: int | None = None,
+    ):
+        self.tokenizer, self.reading, self.longest, self.embedding = (
+            tokenizer,
+            reading,
+            longest,
+            embedding,
+        )
         self.wrapping = reading.wrapping
         self.vectors, self.vectors_width = table, width if table is None else int(table.shape[1])
         self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
         self.unit = "chinese" if tokenizer.kind == "characters" else "words"
 
     @classmethod
-    def learn(cls, values, *, embedding: str = "random", max_length: Size = WINDOW, stride: Size = STRIDE, **tokenizing) -> Self:
+    def learn(
+        cls,
+        values,
+        *,
+        embedding: str = "random",
+        max_length: Size = WINDOW,
+        stride: Size = STRIDE,
+        **tokenizing,
+    ) -> Self:
         """`max_length` tokens are read at once, question and passage; a longer passage in windows, one every `stride` tokens."""
         texts = list(dict.fromkeys(text for pair in values for text in pair))
         words, table = vectors.chosen(embedding)
@@ -40,7 +60,13 @@ class Questions:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
         tokenizer = tokenizers.learn(texts, words, **tokenizing)
         reading = checked(Reading(max_length, stride, Wrapping.of(tokenizer.special)))
-        return cls(tokenizer, reading, max_length, embedding, vectors.for_tokens(tokenizer.tokens, words, table))
+        return cls(
+            tokenizer,
+            reading,
+            max_length,
+            embedding,
+            vectors.for_tokens(tokenizer.tokens, words, table),
+        )
 
     @classmethod
     def reading_as(cls, inputs, run: str, options: Mapping) -> Self:
@@ -48,18 +74,33 @@ class Questions:
         special, longest = inputs.tokenizer.special, inputs.longest or WINDOW
         wrapping = getattr(inputs, "wrapping", None)
         if wrapping is None and None in (special.begin, special.separator):
-            raise Mistake("{run} knows no sign that stands between two texts; start from another run.", run=run)
+            raise Mistake(
+                "{run} knows no sign that stands between two texts; start from another run.",
+                run=run,
+            )
         window = options.get("max_length", min(WINDOW, longest))
         if window > longest:
-            raise Mistake("max_length={window}: {run} reads {longest} tokens at once, expected no more.", window=window, run=run,
-                          longest=longest)  # fmt: skip
+            raise Mistake(
+                "max_length={window}: {run} reads {longest} tokens at once, expected no more.",
+                window=window,
+                run=run,
+                longest=longest,
+            )
         reading = Reading(window, options.get("stride", STRIDE), wrapping or Wrapping.of(special))
-        return cls(inputs.tokenizer, checked(reading), longest, getattr(inputs, "embedding", "random"),
-                   width=getattr(inputs, "vectors_width", None))  # fmt: skip
+        return cls(
+            inputs.tokenizer,
+            checked(reading),
+            longest,
+            getattr(inputs, "embedding", "random"),
+            width=getattr(inputs, "vectors_width", None),
+        )
 
     def encode(self, values) -> Passages:
         """(context, question) pairs; a text that comes again is cut once."""
-        contexts = {text: number for number, text in enumerate(dict.fromkeys(context for context, _ in values))}
+        contexts = {
+            text: number
+            for number, text in enumerate(dict.fromkeys(context for context, _ in values))
+        }
         tokens, places = placed(self.tokenizer, list(contexts))
         which = np.fromiter((contexts[context] for context, _ in values), np.int64, len(values))
         offsets = offsets_of(tokens.lengths_of(which) + 1)
@@ -69,7 +110,9 @@ class Questions:
         inside[offsets[:-1]] = False  # "nothing"
         flat[inside], spans[inside] = tokens.flat[index], places[index]
         questions = self.asked([question for _, question in values])
-        return Passages(flat, offsets, spans, [context for context, _ in values], questions, self.reading)
+        return Passages(
+            flat, offsets, spans, [context for context, _ in values], questions, self.reading
+        )
 
     def asked(self, questions: list[str]) -> Sequences:
         rows = self.tokenizer.encode(questions)
@@ -84,20 +127,34 @@ class Questions:
         return [known, *vectors.notes(self.vectors, self.embedding)]
 
     def to_json(self) -> dict:
-        return {"kind": "questions", "window": self.reading.window, "stride": self.reading.stride, "longest": self.longest,
-                "embedding": self.embedding, "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json(),
-                "wrapping": self.wrapping.to_json()}  # fmt: skip
+        return {
+            "kind": "questions",
+            "window": self.reading.window,
+            "stride": self.reading.stride,
+            "longest": self.longest,
+            "embedding": self.embedding,
+            "vectors_width": self.vectors_width,
+            "tokenizer": self.tokenizer.to_json(),
+            "wrapping": self.wrapping.to_json(),
+        }
 
     @classmethod
     def from_json(cls, saved) -> Self:
         tokenizer = tokenizers.from_json(take.value(saved, "tokenizer"))
         wrapping = Wrapping.from_json(take.value(saved, "wrapping"), len(tokenizer.tokens))
         longest = take.integer(saved, "longest", 1)
-        reading = Reading(take.integer(saved, "window", 1, longest), take.integer(saved, "stride", 1), wrapping)
+        reading = Reading(
+            take.integer(saved, "window", 1, longest), take.integer(saved, "stride", 1), wrapping
+        )
         if not fits(reading):
             raise take.Unfit('"window" has no room for a question and a passage')
-        return cls(tokenizer, reading, longest, take.text(saved, "embedding"),
-                   width=take.maybe_integer(saved, "vectors_width", 1))  # fmt: skip
+        return cls(
+            tokenizer,
+            reading,
+            longest,
+            take.text(saved, "embedding"),
+            width=take.maybe_integer(saved, "vectors_width", 1),
+        )
 
 
 def fits(reading: Reading) -> bool:
@@ -106,15 +163,23 @@ def fits(reading: Reading) -> bool:
 
 def checked(reading: Reading) -> Reading:
     if not fits(reading):
-        raise Mistake("max_length={longest}: what stands around a question and a passage takes {around} places, and each of them "
-                      "at least one more; allow more.", longest=reading.window, around=reading.around)  # fmt: skip
+        raise Mistake(
+            "max_length={longest}: what stands around a question and a passage takes {around} places, and each of them "
+            "at least one more; allow more.",
+            longest=reading.window,
+            around=reading.around,
+        )
     return reading
 
 
 def placed(tokenizer, texts: list[str]) -> tuple[Sequences, np.ndarray]:
     """(tokens, the characters that each stands for (ΣT, 2)). A long text is cut into pieces first, so that what a tokenizer notes
     beside its tokens is never held of all of it."""
-    flats, spans, sizes = [np.zeros(0, np.int32)], [np.zeros((0, 2), np.int32)], np.zeros(len(texts), np.int64)
+    flats, spans, sizes = (
+        [np.zeros(0, np.int32)],
+        [np.zeros((0, 2), np.int32)],
+        np.zeros(len(texts), np.int64),
+    )
     for parts in together(texts):
         rows, places = encoded(tokenizer, [texts[row][start:end] for row, start, end in parts])
         flats.append(rows.flat)
@@ -158,4 +223,7 @@ def encoded(tokenizer, texts: list[str]) -> tuple[Sequences, np.ndarray]:
 
 def without_spaces(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """A token of bytes holds the space before it, which is no part of an answer."""
-    return [(start + 1, end) if end - start > 1 and text[start].isspace() else (start, end) for start, end in spans]
+    return [
+        (start + 1, end) if end - start > 1 and text[start].isspace() else (start, end)
+        for start, end in spans
+    ]

@@ -41,32 +41,55 @@ class Pairs(Sides):
         self.longest = max(source.most, target.most)
 
     @classmethod
-    def learn(cls, sources: list[str], targets: list[str], *, max_length: Size = 512, target_tokenizer: str = "auto",
-              joint: bool | None = None, **tokenizing) -> Pairs:  # fmt: skip
+    def learn(
+        cls,
+        sources: list[str],
+        targets: list[str],
+        *,
+        max_length: Size = 512,
+        target_tokenizer: str = "auto",
+        joint: bool | None = None,
+        **tokenizing,
+    ) -> Pairs:
         """`max_length` tokens of a text are read, and written, at the most; `target_tokenizer`: of the texts that are written, as
         `tokenizer` is of those that are read; `joint`: both are cut by one tokenizer (where both are cut into subwords, unless
         said)."""
         tokenizing = {"vocabulary": 8_000} | tokenizing
         first = tokenizing.pop("tokenizer", "auto")
         second = first if target_tokenizer == "auto" else target_tokenizer
-        kinds = [suited(texts) if kind == "auto" else kind for kind, texts in ((first, sources), (second, targets))]
+        kinds = [
+            suited(texts) if kind == "auto" else kind
+            for kind, texts in ((first, sources), (second, targets))
+        ]
         for name, kind in zip(("tokenizer", "target_tokenizer"), kinds):
             if kind not in tokenizers.KINDS:
                 raise unknown(name, kind, ("auto", *tokenizers.KINDS))
         if joint and kinds[0] != kinds[1]:
-            raise Mistake("joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and "
-                          "{written} for those that are written.", read=kinds[0], written=kinds[1])  # fmt: skip
+            raise Mistake(
+                "joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and "
+                "{written} for those that are written.",
+                read=kinds[0],
+                written=kinds[1],
+            )
         joint = kinds[0] == kinds[1] and kinds[0] in tokenizers.SUBWORDS if joint is None else joint
         if joint:
-            both = TargetTexts.learn([*sources, *targets], max_length, tokenizer=kinds[0], **tokenizing)
+            both = TargetTexts.learn(
+                [*sources, *targets], max_length, tokenizer=kinds[0], **tokenizing
+            )
             source, target = both, TargetTexts(both.tokenizer, 1, max_length)
             target.longest = int(target.encode(targets).lengths.max())
         else:
-            source, target = (TargetTexts.learn(texts, max_length, tokenizer=kind, **tokenizing)
-                              for texts, kind in zip((sources, targets), kinds))  # fmt: skip
-        source_lengths, target_lengths = (side.encode(texts).lengths for side, texts in ((source, sources), (target, targets)))
+            source, target = (
+                TargetTexts.learn(texts, max_length, tokenizer=kind, **tokenizing)
+                for texts, kind in zip((sources, targets), kinds)
+            )
+        source_lengths, target_lengths = (
+            side.encode(texts).lengths for side, texts in ((source, sources), (target, targets))
+        )
         usual = int(np.quantile(target_lengths, ALMOST_ALL, method="higher"))
-        return cls(source, target, 2 * int(target_lengths.sum()) / max(1, int(source_lengths.sum())), usual)
+        return cls(
+            source, target, 2 * int(target_lengths.sum()) / max(1, int(source_lengths.sum())), usual
+        )
 
     def spelled(self, texts: list[str]) -> list[list[str]]:
         """The tokens of every text that is read."""
@@ -79,20 +102,43 @@ class Pairs(Sides):
 
     def notes(self, values) -> list[str]:
         if self.joint:
-            return [Message("both sides are cut by one tokenizer, {kind}: {count:,} tokens known",
-                            kind=self.target.tokenizer.kind, count=self.target.vocabulary)]  # fmt: skip
-        (kind, count), (own_kind, own_count) = ((side.tokenizer.kind, side.vocabulary) for side in (self.source, self.target))
-        return [Message("what is read is cut into {kind}: {count:,} tokens known", kind=kind, count=count),
-                Message("what is written is cut into {kind}: {count:,} tokens known", kind=own_kind, count=own_count),
-        ]  # fmt: skip
+            return [
+                Message(
+                    "both sides are cut by one tokenizer, {kind}: {count:,} tokens known",
+                    kind=self.target.tokenizer.kind,
+                    count=self.target.vocabulary,
+                )
+            ]
+        (kind, count), (own_kind, own_count) = (
+            (side.tokenizer.kind, side.vocabulary) for side in (self.source, self.target)
+        )
+        return [
+            Message(
+                "what is read is cut into {kind}: {count:,} tokens known", kind=kind, count=count
+            ),
+            Message(
+                "what is written is cut into {kind}: {count:,} tokens known",
+                kind=own_kind,
+                count=own_count,
+            ),
+        ]
 
     def to_json(self) -> dict:
-        return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth, "usual": self.usual,
-                "target": {"longest": self.target.longest} if self.joint else self.target.to_json()}  # fmt: skip
+        return {
+            "kind": "pairs",
+            "source": self.source.to_json(),
+            "joint": self.joint,
+            "growth": self.growth,
+            "usual": self.usual,
+            "target": {"longest": self.target.longest} if self.joint else self.target.to_json(),
+        }
 
     @classmethod
     def from_json(cls, saved) -> Pairs:
-        source, target = TargetTexts.from_json(take.value(saved, "source")), take.value(saved, "target")
+        source, target = (
+            TargetTexts.from_json(take.value(saved, "source")),
+            take.value(saved, "target"),
+        )
         growth = take.value(saved, "growth")
         if not take.is_number(growth) or not 0 < growth < 1e6:
             raise take.unfit("growth", growth, phrase("saved", "a number above 0"))

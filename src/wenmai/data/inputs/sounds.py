@@ -44,33 +44,92 @@ class Sounds:
     kind, unit, length = "frames", "words", None
     parts = PARTS  # of a clip, which `flatten` lays side by side
 
-    def __init__(self, rate: int, mels: int, stack: int, normalise: str, mean: np.ndarray, deviation: np.ndarray,
-                 augmentation: Augmentation, window: int, convolutions: int = 0):  # fmt: skip
-        self.rate, self.mels, self.stack, self.normalise, self.augmentation = rate, mels, stack, normalise, augmentation
+    def __init__(
+        self,
+        rate: int,
+        mels: int,
+        stack: int,
+        normalise: str,
+        mean: np.ndarray,
+        deviation: np.ndarray,
+        augmentation: Augmentation,
+        window: int,
+        convolutions: int = 0,
+    ):
+        self.rate, self.mels, self.stack, self.normalise, self.augmentation = (
+            rate,
+            mels,
+            stack,
+            normalise,
+            augmentation,
+        )
         self.mean, self.deviation = mean, deviation  # (mels,)
         self.width, self.longest = mels * stack, max(LONGEST, window)
         self.window = window  # steps of the longest clip that was learned from: longer ones are read in such windows
         self.features, self.convolutions = LogMel(rate, mels), convolutions
 
     @classmethod
-    def learn(cls, clips: Clips, rate: int | None = None, mels: int = 40, stack: int = 2, normalise: Normalise = "clip",
-              masks: int = 1, speed: float = 0.0, pitch: float = 0.0, noise: float = 0.0,
-              convolutions: int = 0) -> Sounds:  # fmt: skip
+    def learn(
+        cls,
+        clips: Clips,
+        rate: int | None = None,
+        mels: int = 40,
+        stack: int = 2,
+        normalise: Normalise = "clip",
+        masks: int = 1,
+        speed: float = 0.0,
+        pitch: float = 0.0,
+        noise: float = 0.0,
+        convolutions: int = 0,
+    ) -> Sounds:
         rate = rate or min(USUAL, Counter(clip.rate for clip in clips).most_common(1)[0][0])
-        for name, value, (least, most) in (("rate", rate, RATES), ("mels", mels, MELS), ("stack", stack, (1, 32)),
-                                           ("convolutions", convolutions, CONVOLUTIONS)):  # fmt: skip
+        for name, value, (least, most) in (
+            ("rate", rate, RATES),
+            ("mels", mels, MELS),
+            ("stack", stack, (1, 32)),
+            ("convolutions", convolutions, CONVOLUTIONS),
+        ):
             if not least <= value <= most:
-                raise Mistake("{option}={value}: expected {least} to {most}.", option=name, value=value, least=least, most=most)
-        made = cls(rate, mels, stack, normalise, np.zeros(mels), np.ones(mels), Augmentation(masks, speed, pitch, noise), 1)
+                raise Mistake(
+                    "{option}={value}: expected {least} to {most}.",
+                    option=name,
+                    value=value,
+                    least=least,
+                    most=most,
+                )
+        made = cls(
+            rate,
+            mels,
+            stack,
+            normalise,
+            np.zeros(mels),
+            np.ones(mels),
+            Augmentation(masks, speed, pitch, noise),
+            1,
+        )
         sums, squares, count = np.zeros(mels), np.zeros(mels), 0
         for clip in clips[:: max(1, len(clips) // SAMPLED)]:
             frames = made.unscaled(clip, ENOUGH).double().numpy()
-            sums, squares, count = sums + frames.sum(0), squares + (frames**2).sum(0), count + len(frames)
+            sums, squares, count = (
+                sums + frames.sum(0),
+                squares + (frames**2).sum(0),
+                count + len(frames),
+            )
         mean = sums / max(1, count)
         deviation = np.sqrt(np.maximum(squares / max(1, count) - mean**2, 0))
         made.mean, made.deviation = mean, np.where(deviation > 1e-6, deviation, 1.0)
         window = max((made.steps(clip) for clip in clips), default=1)
-        return cls(rate, mels, stack, normalise, made.mean, made.deviation, made.augmentation, min(window, LONGEST), convolutions)
+        return cls(
+            rate,
+            mels,
+            stack,
+            normalise,
+            made.mean,
+            made.deviation,
+            made.augmentation,
+            min(window, LONGEST),
+            convolutions,
+        )
 
     @property
     def step(self) -> float:
@@ -101,7 +160,9 @@ class Sounds:
                 held, size = [], 0
         offsets = offsets_of(np.array(lengths, np.int64))
         if spool is None:
-            return Sequences(np.concatenate(held) if held else np.zeros((0, self.width), np.float32), offsets)
+            return Sequences(
+                np.concatenate(held) if held else np.zeros((0, self.width), np.float32), offsets
+            )
         if held:
             spool.append(np.concatenate(held).tobytes())
         flat = np.memmap(spool.file, np.float32, "r", shape=(int(offsets[-1]), self.width))
@@ -159,30 +220,65 @@ class Sounds:
     def notes(self, values) -> list[str]:
         clips = Clips.of(values)
         seconds, silent = clips.seconds, sum(clip.silent for clip in clips)
-        notes = [Message("sounds of {least:.2f} to {most:.2f} s, {hours:.2f} hours in all: {mels} bands at {rate:,} samples a "
-                         "second, a "
-                         "step every {step:.0f} ms", least=seconds.min(), most=seconds.max(), hours=seconds.sum() / 3600,
-                         mels=self.mels, rate=self.rate, step=1000 * self.step)]  # fmt: skip
+        notes = [
+            Message(
+                "sounds of {least:.2f} to {most:.2f} s, {hours:.2f} hours in all: {mels} bands at {rate:,} samples a "
+                "second, a "
+                "step every {step:.0f} ms",
+                least=seconds.min(),
+                most=seconds.max(),
+                hours=seconds.sum() / 3600,
+                mels=self.mels,
+                rate=self.rate,
+                step=1000 * self.step,
+            )
+        ]
         if silent:
-            notes.append(Message("{count:,} of the {clips:,} sounds are silent from beginning to end", count=silent,
-                                 clips=len(clips)))
+            notes.append(
+                Message(
+                    "{count:,} of the {clips:,} sounds are silent from beginning to end",
+                    count=silent,
+                    clips=len(clips),
+                )
+            )
         return notes + unread_notes(clips)
 
     def to_json(self) -> dict:
-        return {"kind": "sounds", "rate": self.rate, "mels": self.mels, "stack": self.stack, "normalise": self.normalise,
-                "mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "window": self.window,
-                "augmentation": list(self.augmentation), "convolutions": self.convolutions}  # fmt: skip
+        return {
+            "kind": "sounds",
+            "rate": self.rate,
+            "mels": self.mels,
+            "stack": self.stack,
+            "normalise": self.normalise,
+            "mean": self.mean.tolist(),
+            "deviation": self.deviation.tolist(),
+            "window": self.window,
+            "augmentation": list(self.augmentation),
+            "convolutions": self.convolutions,
+        }
 
     @classmethod
     def from_json(cls, saved) -> Sounds:
         mean, deviation = take.scaling(saved)
         mels, changes = take.integer(saved, "mels", *MELS), take.numbers(saved, "augmentation")
-        if len(mean) != mels or len(changes) != 4 or not (changes >= 0).all() or not (changes[1:] <= 1).all():
+        if (
+            len(mean) != mels
+            or len(changes) != 4
+            or not (changes >= 0).all()
+            or not (changes[1:] <= 1).all()
+        ):
             raise take.unfit("augmentation", changes, phrase("saved", "four numbers"))
-        return cls(take.integer(saved, "rate", *RATES), mels, take.integer(saved, "stack", 1, 32),
-                   take.one_of(saved, "normalise", ("clip", "corpus")), mean, deviation,
-                   Augmentation(int(changes[0]), *changes[1:].tolist()), take.integer(saved, "window", 1, LONGEST),
-                   take.integer({"convolutions": 0} | saved, "convolutions", *CONVOLUTIONS))  # fmt: skip
+        return cls(
+            take.integer(saved, "rate", *RATES),
+            mels,
+            take.integer(saved, "stack", 1, 32),
+            take.one_of(saved, "normalise", ("clip", "corpus")),
+            mean,
+            deviation,
+            Augmentation(int(changes[0]), *changes[1:].tolist()),
+            take.integer(saved, "window", 1, LONGEST),
+            take.integer({"convolutions": 0} | saved, "convolutions", *CONVOLUTIONS),
+        )
 
 
 class Spoken(Sides):

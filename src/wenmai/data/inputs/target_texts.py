@@ -24,19 +24,43 @@ class TargetTexts:
         """`longest`: tokens of the longest text that was learned from, its end among them: no longer one is written. `most`: how
         many of a text are read at all."""
         self.lines, self.longest, self.most = Lines(tokenizer), longest, most
-        self.tokenizer, self.vocabulary, self.unit, self.special = tokenizer, len(self.lines), self.lines.unit, self.lines.special
+        self.tokenizer, self.vocabulary, self.unit, self.special = (
+            tokenizer,
+            len(self.lines),
+            self.lines.unit,
+            self.lines.special,
+        )
 
     @classmethod
-    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None, **tokenizing) -> Self:
+    def learn(
+        cls,
+        texts: list[str],
+        most: int,
+        *,
+        vocabulary: int = 30_000,
+        lowercase: bool | None = None,
+        **tokenizing,
+    ) -> Self:
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= len(tokenizers.SPECIAL):
             own = len(tokenizers.SPECIAL)
-            raise Mistake("vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
-                          size=vocabulary, least=own + 1, own=own)  # fmt: skip
-        learned = cls(tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing), 1, most)
+            raise Mistake(
+                "vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
+                size=vocabulary,
+                least=own + 1,
+                own=own,
+            )
+        learned = cls(
+            tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing),
+            1,
+            most,
+        )
         if not learned.knows_tokens():
             count = len(texts)
-            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.", texts=count)
+            raise Mistake(
+                "the {texts} texts hold no token that is known; expected letters or words to write with.",
+                texts=count,
+            )
         learned.longest = int(learned.encode(texts).lengths.max())
         return learned
 
@@ -55,17 +79,25 @@ class TargetTexts:
         flat, starts = with_ends(rows.flat, rows.offsets, self.special.end)
         lengths = np.minimum(np.diff(starts), self.most)
         offsets = offsets_of(lengths)
-        return Sequences(flat[np.repeat(starts[:-1] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets)
+        return Sequences(
+            flat[np.repeat(starts[:-1] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets
+        )
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """Of every token."""
         own = set(self.special.numbers)
-        return {token: number for number, token in enumerate(self.tokenizer.tokens) if number not in own}
+        return {
+            token: number for number, token in enumerate(self.tokenizer.tokens) if number not in own
+        }
 
     def knowing(self, words: Collection[str]) -> Self:
         """The same, that can also write these words: their numbers follow on the vocabulary's."""
-        return TargetTexts(ExtendedTokenizer(self.tokenizer, words), self.longest, self.most) if words else self
+        return (
+            TargetTexts(ExtendedTokenizer(self.tokenizer, words), self.longest, self.most)
+            if words
+            else self
+        )
 
     def text(self, numbers: list[int]) -> str:
         return "".join(self.pieces(numbers))

@@ -19,21 +19,44 @@ class Tokens:
 
     kind, pairs, corpus_tokens = "tokens", False, 0
 
-    def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
-                 table: np.ndarray | None = None, rare: np.ndarray | None = None, width: int | None = None):  # fmt: skip
+    def __init__(
+        self,
+        tokenizer: tokenizers.Words,
+        alphabet: tokenizers.Characters,
+        spelling: str,
+        longest: int,
+        embedding: str,
+        table: np.ndarray | None = None,
+        rare: np.ndarray | None = None,
+        width: int | None = None,
+    ):
         self.tokenizer, self.alphabet, self.spelling = tokenizer, alphabet, spelling
         self.longest, self.embedding, self.vectors, self.rare = longest, embedding, table, rare
-        self.vectors_width = width if table is None else int(table.shape[1])  # also where the weights hold them
+        self.vectors_width = (
+            width if table is None else int(table.shape[1])
+        )  # also where the weights hold them
         self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
         words = tokenizer.tokens[len(tokenizers.SPECIAL) :][:2000]
         self.single = single_characters(words)
         self.unit = "words" if not self.single else "chinese"
 
     @classmethod
-    def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
-              lowercase=None) -> Self:  # fmt: skip
+    def learn(
+        cls,
+        values,
+        embedding,
+        longest,
+        spelling,
+        tokenizer="auto",
+        vocabulary=30_000,
+        min_count=1,
+        lowercase=None,
+    ) -> Self:
         if tokenizer != "auto":
-            raise Mistake("tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.", tokenizer=tokenizer)
+            raise Mistake(
+                "tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.",
+                tokenizer=tokenizer,
+            )
         counts = Counter(chain.from_iterable(checked_tokens(values)))
         words, table = vectors.chosen(embedding)
         if spelling == "auto":
@@ -51,22 +74,47 @@ class Tokens:
         table = vectors.for_tokens(known, words, table)
         rare = np.array([counts.get(token, 0) == 1 for token in known])
         rare &= True if table is None else np.isnan(table[:, 0])
-        return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
+        return cls(
+            tokenizers.Words(known, "given", lowercase),
+            alphabet,
+            spelling,
+            longest,
+            embedding,
+            table,
+            rare,
+        )
 
     @classmethod
     def reading_as(cls, tokenizer: tokenizers.Words, inputs, longest: int) -> Self:
         """Tokens that are given, numbered as the texts of another task were."""
         alphabet = tokenizers.Characters(list(tokenizers.SPECIAL), lowercase=False)
-        return cls(tokenizer, alphabet, "none", longest, "random", width=getattr(inputs, "vectors_width", None))
+        return cls(
+            tokenizer,
+            alphabet,
+            "none",
+            longest,
+            "random",
+            width=getattr(inputs, "vectors_width", None),
+        )
 
     def encode(self, values) -> Sequences:
-        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
+        rows = checked_tokens(
+            [self.cut(row)[0] if isinstance(row, str) else row for row in values],
+            Message(", or a text"),
+        )
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         number: dict[str, int] = {}  # of every distinct token, from 1 on
-        form = np.fromiter((number.setdefault(token, len(number) + 1) for token in chain.from_iterable(rows)), np.int32)
+        form = np.fromiter(
+            (number.setdefault(token, len(number) + 1) for token in chain.from_iterable(rows)),
+            np.int32,
+        )
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
-        numbers = np.array([0, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
-        return Sequences(numbers[form], offsets_of(lengths), {"form": form}, self.alphabet.encode(["", *number]))
+        numbers = np.array(
+            [0, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32
+        )
+        return Sequences(
+            numbers[form], offsets_of(lengths), {"form": form}, self.alphabet.encode(["", *number])
+        )
 
     def cut(self, text: str) -> tuple[list[str], list[int]]:
         return cut(text, self.single, self.known)
@@ -76,25 +124,46 @@ class Tokens:
 
     def notes(self, values) -> list[str]:
         unit = phrase("unit", "characters") if self.single else phrase("unit", "words")
-        known = Message("tokens are {unit} as given: {tokens:,} known", unit=unit, tokens=self.vocabulary)
+        known = Message(
+            "tokens are {unit} as given: {tokens:,} known", unit=unit, tokens=self.vocabulary
+        )
         return [known, *vectors.notes(self.vectors, self.embedding)]
 
     def to_json(self) -> dict:
-        return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,
-                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json(),
-                "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist()}  # fmt: skip
+        return {
+            "kind": "given",
+            "spelling": self.spelling,
+            "longest": self.longest,
+            "embedding": self.embedding,
+            "vectors_width": self.vectors_width,
+            "tokenizer": self.tokenizer.to_json(),
+            "alphabet": self.alphabet.to_json(),
+            "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist(),
+        }
 
     @classmethod
     def from_json(cls, saved) -> Self:
         kept, rare = take.value(saved, "tokenizer"), None
-        tokenizer = (tokenizers.Spaces if take.value(kept, "kind") == "spaces" else tokenizers.Words).from_json(kept)
+        tokenizer = (
+            tokenizers.Spaces if take.value(kept, "kind") == "spaces" else tokenizers.Words
+        ).from_json(kept)
         alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
         if take.value(saved, "rare") is not None:
             rare = np.zeros(len(tokenizer.tokens), bool)
             rare[np.array(take.integers(saved, "rare", 0, len(rare) - 1), np.int64)] = True
-        spelling, longest = take.one_of(saved, "spelling", ("none", "cnn", "lstm")), take.integer(saved, "longest", 1)
-        return cls(tokenizer, alphabet, spelling, longest, take.text(saved, "embedding"), rare=rare,
-                   width=take.maybe_integer(saved, "vectors_width", 1))  # fmt: skip
+        spelling, longest = (
+            take.one_of(saved, "spelling", ("none", "cnn", "lstm")),
+            take.integer(saved, "longest", 1),
+        )
+        return cls(
+            tokenizer,
+            alphabet,
+            spelling,
+            longest,
+            take.text(saved, "embedding"),
+            rare=rare,
+            width=take.maybe_integer(saved, "vectors_width", 1),
+        )
 
 
 def single_characters(words) -> bool:
@@ -140,14 +209,24 @@ def pieces(chunk: str, known) -> list[tuple[str, int]]:
         else:
             break
     middle = [(chunk[start:end], start)] if start < end else []
-    if tokenizers.CHINESE.search(chunk, start, end):  # and its neighbours stand without spaces: each character is a token
-        middle = [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk, start, end)]
+    if tokenizers.CHINESE.search(
+        chunk, start, end
+    ):  # and its neighbours stand without spaces: each character is a token
+        middle = [
+            (match[0], match.start()) for match in tokenizers.WORD.finditer(chunk, start, end)
+        ]
     return [*before, *middle, *after[::-1]]
 
 
 def checked_tokens(values, or_else: str = "") -> list[list[str]]:
     for row, tokens in enumerate(values):
-        if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
-            raise Mistake("input {row}: expected a list of tokens{or_else}, found {value!r}.", row=row + 1, or_else=or_else,
-                          value=str(tokens)[:40])  # fmt: skip
+        if not isinstance(tokens, (list, tuple)) or not all(
+            isinstance(token, str) for token in tokens
+        ):
+            raise Mistake(
+                "input {row}: expected a list of tokens{or_else}, found {value!r}.",
+                row=row + 1,
+                or_else=or_else,
+                value=str(tokens)[:40],
+            )
     return values

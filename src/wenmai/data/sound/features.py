@@ -22,14 +22,23 @@ BLOCK = 4096  # frames that are computed at once
 
 
 class LogMel:
-    def __init__(self, rate: int, mels: int = 40, style: str = "slaney", low: float | None = None, high: float | None = None):
+    def __init__(
+        self,
+        rate: int,
+        mels: int = 40,
+        style: str = "slaney",
+        low: float | None = None,
+        high: float | None = None,
+    ):
         self.rate, self.mels, self.kaldi, self.floor = rate, mels, style == "kaldi", FLOOR[style]
         self.size, self.hop = max(2, int(rate * WINDOW)), max(1, int(rate * HOP))
         self.points = 1 << (self.size - 1).bit_length() if self.kaldi else self.size
         low, high = (20.0 if self.kaldi else 0.0) if low is None else low, high or rate / 2
         steps = torch.arange(self.size, dtype=torch.float64)
         if self.kaldi:
-            self.window = (0.5 - 0.5 * torch.cos(2 * torch.pi * steps / (self.size - 1))).pow(0.85).float()
+            self.window = (
+                (0.5 - 0.5 * torch.cos(2 * torch.pi * steps / (self.size - 1))).pow(0.85).float()
+            )
             weights = kaldi_triangles(rate, self.points, mels, low, high)
         else:
             self.window = (0.5 - 0.5 * torch.cos(2 * torch.pi * steps / self.size)).float()
@@ -41,7 +50,9 @@ class LogMel:
         samples = torch.as_tensor(samples, dtype=torch.float32)
         if len(samples) < self.size:
             return torch.zeros(0, self.mels)
-        return torch.cat([self._of(frames) for frames in samples.unfold(0, self.size, self.hop).split(BLOCK)])
+        return torch.cat(
+            [self._of(frames) for frames in samples.unfold(0, self.size, self.hop).split(BLOCK)]
+        )
 
     def _of(self, frames: Tensor) -> Tensor:
         if self.kaldi:
@@ -69,7 +80,11 @@ class FeatureStream:
 
 
 def slaney_mel(frequency: Tensor) -> Tensor:
-    return torch.where(frequency < 1000, frequency * 3 / 200, 15 + torch.log(frequency.clamp(min=1) / 1000) * 27 / math.log(6.4))
+    return torch.where(
+        frequency < 1000,
+        frequency * 3 / 200,
+        15 + torch.log(frequency.clamp(min=1) / 1000) * 27 / math.log(6.4),
+    )
 
 
 def slaney_hertz(mel: Tensor) -> Tensor:
@@ -79,7 +94,9 @@ def slaney_hertz(mel: Tensor) -> Tensor:
 def slaney_triangles(rate: int, points: int, mels: int, low: float, high: float) -> Tensor:
     """(F, mels), F = points / 2 + 1"""
     ends = slaney_mel(torch.tensor([low, high], dtype=torch.float64))
-    corners = slaney_hertz(torch.linspace(float(ends[0]), float(ends[1]), mels + 2, dtype=torch.float64))
+    corners = slaney_hertz(
+        torch.linspace(float(ends[0]), float(ends[1]), mels + 2, dtype=torch.float64)
+    )
     frequencies = torch.arange(points // 2 + 1, dtype=torch.float64) * rate / points
     return triangles(frequencies, corners) * 2 / (corners[2:] - corners[:-2])
 
@@ -87,8 +104,12 @@ def slaney_triangles(rate: int, points: int, mels: int, low: float, high: float)
 def kaldi_triangles(rate: int, points: int, mels: int, low: float, high: float) -> Tensor:
     """(F, mels); the corners lie evenly on the mel scale, and so do the sides"""
     frequencies = torch.arange(points // 2 + 1, dtype=torch.float64) * rate / points
-    mel = 1127 * torch.log1p(torch.cat([torch.tensor([low, high], dtype=torch.float64), frequencies]) / 700)
-    weights = triangles(mel[2:], torch.linspace(float(mel[0]), float(mel[1]), mels + 2, dtype=torch.float64))
+    mel = 1127 * torch.log1p(
+        torch.cat([torch.tensor([low, high], dtype=torch.float64), frequencies]) / 700
+    )
+    weights = triangles(
+        mel[2:], torch.linspace(float(mel[0]), float(mel[1]), mels + 2, dtype=torch.float64)
+    )
     weights[-1] = 0  # the highest frequency of all is left out
     return weights
 

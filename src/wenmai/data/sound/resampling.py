@@ -13,7 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-ZEROS, ROLLOFF = 16, 0.99  # Z, how many times the sinc crosses zero on either side; how much of the band is kept
+ZEROS, ROLLOFF = (
+    16,
+    0.99,
+)  # Z, how many times the sinc crosses zero on either side; how much of the band is kept
 FINEST = 1000  # M and L are no larger: a rate of 16,001 is taken as 16,000
 
 
@@ -41,7 +44,9 @@ class Resampler:
         if self.same:
             return np.zeros(0, np.float32)
         wanted, before = -(-self.samples_in * self.up // self.down), self.samples_out
-        return self._convolved(torch.zeros(self.around + self.down + self.kernel.shape[-1]))[: max(0, wanted - before)]
+        return self._convolved(torch.zeros(self.around + self.down + self.kernel.shape[-1]))[
+            : max(0, wanted - before)
+        ]
 
     def _convolved(self, samples: Tensor) -> np.ndarray:
         held = torch.cat([self.rest, samples])
@@ -50,7 +55,10 @@ class Resampler:
             self.rest = held
             return np.zeros(0, np.float32)
         out = functional.conv1d(held[None, None], self.kernel, stride=self.down)[0]  # (L, groups)
-        self.rest, self.samples_out = held[groups * self.down :], self.samples_out + groups * self.up
+        self.rest, self.samples_out = (
+            held[groups * self.down :],
+            self.samples_out + groups * self.up,
+        )
         return out.T.reshape(-1).numpy()
 
 
@@ -58,7 +66,9 @@ def kernel(up: int, down: int) -> tuple[Tensor, int]:
     """(L, 1, K), and how many samples stand before the first of the M"""
     c = ROLLOFF * min(1.0, up / down)
     around = ceil(ZEROS / c)
-    places = torch.arange(-around, around + down, dtype=torch.float64)  # k, in samples, of one group
+    places = torch.arange(
+        -around, around + down, dtype=torch.float64
+    )  # k, in samples, of one group
     t = c * (torch.arange(up, dtype=torch.float64)[:, None] * down / up - places)  # (L, K)
     h = c * torch.sinc(t) * torch.cos(t.clamp(-ZEROS, ZEROS) * torch.pi / 2 / ZEROS) ** 2
     return h.float().unsqueeze(1), around

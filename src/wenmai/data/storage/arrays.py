@@ -26,15 +26,28 @@ from wenmai.data.storage.caches import njit
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.storage.threads import side_by_side
 
-TYPES = {"U8": "<u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8", "I64": "<i8",
-         "F16": "<f2", "F32": "<f4", "F64": "<f8"}  # fmt: skip
+TYPES = {
+    "U8": "<u1",
+    "I8": "<i1",
+    "U16": "<u2",
+    "I16": "<i2",
+    "U32": "<u4",
+    "I32": "<i4",
+    "U64": "<u8",
+    "I64": "<i8",
+    "F16": "<f2",
+    "F32": "<f4",
+    "F64": "<f8",
+}
 NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
 ALIGNED = 64  # bytes: a line of the cache
 LONGEST = 1 << 20  # bytes of a header
 DEEPEST = 8  # axes of an array
 BLOCK = 1 << 20  # bytes that are summed up at once
 FILLED = "~"
-HELD = ContextVar("held", default=False)  # whether files are read whole: a server must not end for one that somebody cuts off
+HELD = ContextVar(
+    "held", default=False
+)  # whether files are read whole: a server must not end for one that somebody cuts off
 
 
 def write(path: Path, arrays: dict[str, np.ndarray], about: dict[str, str] | None = None) -> None:
@@ -42,12 +55,24 @@ def write(path: Path, arrays: dict[str, np.ndarray], about: dict[str, str] | Non
     header: dict[str, dict] = {"__metadata__": about} if about else {}
     parts, end = [], 0
     for name, array in arrays.items():
-        array = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).reshape(array.shape)
-        header[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [end, end + array.nbytes]}
+        array = (
+            np.ascontiguousarray(array)
+            .astype(array.dtype.newbyteorder("<"), copy=False)
+            .reshape(array.shape)
+        )
+        header[name] = {
+            "dtype": NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [end, end + array.nbytes],
+        }
         parts.append(array)
         end += array.nbytes
         if gap := -end % ALIGNED:
-            header[f"{FILLED}{len(parts)}"] = {"dtype": "U8", "shape": [gap], "data_offsets": [end, end + gap]}
+            header[f"{FILLED}{len(parts)}"] = {
+                "dtype": "U8",
+                "shape": [gap],
+                "data_offsets": [end, end + gap],
+            }
             parts.append(np.zeros(gap, np.uint8))
             end += gap
     text = json.dumps(header).encode()
@@ -63,7 +88,11 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         header, start = header_of(file.read(8), file, size)
-        file_map = in_memory(file, size) if HELD.get() else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file_map = (
+            in_memory(file, size)
+            if HELD.get()
+            else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        )
     about = header.pop("__metadata__", {})
     if not isinstance(about, dict) or not all(isinstance(one, str) for one in about.values()):
         raise Unfit('"__metadata__" is not an object of texts')
@@ -71,15 +100,27 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     for name, entry in header.items():
         kind = np.dtype(TYPES[take.one_of(entry, "dtype", tuple(TYPES))])
         shape, place = take.integers(entry, "shape"), take.integers(entry, "data_offsets")
-        if len(place) != 2 or len(shape) > DEEPEST or math.prod(shape) * kind.itemsize != place[1] - place[0]:
-            raise Unfit("{name}: its shape and its place do not fit each other", name=take.summary(name))
+        if (
+            len(place) != 2
+            or len(shape) > DEEPEST
+            or math.prod(shape) * kind.itemsize != place[1] - place[0]
+        ):
+            raise Unfit(
+                "{name}: its shape and its place do not fit each other", name=take.summary(name)
+            )
         if place[1] > size - start or (start + place[0]) % kind.itemsize:
-            raise Unfit("{name}: its place is not inside the file, or not one where such numbers can lie",
-                        name=take.summary(name))  # fmt: skip
+            raise Unfit(
+                "{name}: its place is not inside the file, or not one where such numbers can lie",
+                name=take.summary(name),
+            )
         places.append(place)
         if not name.startswith(FILLED):
             try:
-                arrays[name] = np.ndarray(shape, kind, file_map, start + place[0]) if math.prod(shape) else np.empty(shape, kind)
+                arrays[name] = (
+                    np.ndarray(shape, kind, file_map, start + place[0])
+                    if math.prod(shape)
+                    else np.empty(shape, kind)
+                )
             except ValueError:  # an axis of 0 beside others beyond what NumPy counts
                 raise Unfit("found the shape {shape}", shape=" × ".join(map(str, shape))) from None
             arrays[name].flags.writeable = False
@@ -171,7 +212,12 @@ def sum_of(words):
     """Four sums side by side, since a processor multiplies anew before the last product is there."""
     a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     for at in range(0, len(words), 4):
-        a, b, c, d = mixed(a, words[at]), mixed(b, words[at + 1]), mixed(c, words[at + 2]), mixed(d, words[at + 3])
+        a, b, c, d = (
+            mixed(a, words[at]),
+            mixed(b, words[at + 1]),
+            mixed(c, words[at + 2]),
+            mixed(d, words[at + 3]),
+        )
     for one in (b, c, d, np.uint64(len(words))):
         a = mixed(a ^ (a >> np.uint64(32)), one)
     return a ^ (a >> np.uint64(32))

@@ -25,7 +25,9 @@ def own_folder() -> Path | None:
         base = os.environ.get("XDG_CACHE_HOME", "")
         folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "wenmai"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder.resolve() if is_own(folder) else None  # a link on the way could be another by the time it is used
+        return (
+            folder.resolve() if is_own(folder) else None
+        )  # a link on the way could be another by the time it is used
     except (OSError, RuntimeError):  # of which the second: nobody says where home is
         return None
 
@@ -35,7 +37,11 @@ def is_own(folder: Path) -> bool:
     folder = folder.resolve()
     if hasattr(os, "geteuid"):
         about = folder.stat()
-        if about.st_uid != os.geteuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or any(map(is_open, folder.parents)):
+        if (
+            about.st_uid != os.geteuid()
+            or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+            or any(map(is_open, folder.parents))
+        ):
             return False
     return os.access(folder, os.W_OK | os.X_OK)
 
@@ -43,7 +49,9 @@ def is_own(folder: Path) -> bool:
 def is_open(folder: Path) -> bool:
     """Whether somebody else may rename what lies in it."""
     about = folder.stat()
-    return about.st_uid not in (0, os.geteuid()) or bool(about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX)
+    return about.st_uid not in (0, os.geteuid()) or bool(
+        about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX
+    )
 
 
 @cache
@@ -69,8 +77,13 @@ def version_of(folder: Path) -> str:
 
 def for_torch() -> dict[str, str]:
     """What torch is told by the environment before it compiles."""
-    folder = own_folder() or Path(tempfile.mkdtemp(prefix="wenmai-"))  # 0700, by a name that nobody can know before
-    return {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
+    folder = own_folder() or Path(
+        tempfile.mkdtemp(prefix="wenmai-")
+    )  # 0700, by a name that nobody can know before
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        "TRITON_CACHE_DIR": str(folder / "triton"),
+    }
 
 
 def njit(**options) -> Callable:
@@ -85,7 +98,12 @@ def c_function(signature, **options) -> Callable:
     def compiled(function: Callable) -> Callable[[], int]:
         @cache
         def address() -> int:
-            made = kept(lambda function: CFunc(function, sigutils.normalize_signature(signature), {}, options), function)
+            made = kept(
+                lambda function: CFunc(
+                    function, sigutils.normalize_signature(signature), {}, options
+                ),
+                function,
+            )
             made.compile()
             ALIVE.append(made)
             return made.address

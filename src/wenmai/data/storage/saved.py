@@ -34,7 +34,11 @@ def plain_file(path: Path) -> bytes:
         if not stat.S_ISREG(about.st_mode):
             raise Unfit("it is no plain file")
         if about.st_size > LARGEST:
-            raise Unfit("found {size:,} bytes, expected {most:,} at the most", size=about.st_size, most=LARGEST)
+            raise Unfit(
+                "found {size:,} bytes, expected {most:,} at the most",
+                size=about.st_size,
+                most=LARGEST,
+            )
         parts, left = [], about.st_size
         while left and (part := os.read(handle, left)):
             parts.append(part)
@@ -64,11 +68,17 @@ def summary(one: object) -> str:
         return phrase("saved", "an object") if isinstance(one, dict) else phrase("saved", "a list")
     if one is None or isinstance(one, bool):
         return {None: "null", True: "true", False: "false"}[one]
-    return f"{one:.6g}" if one != one or abs(one) < 1e300 else phrase("saved", "a number out of bounds")
+    return (
+        f"{one:.6g}"
+        if one != one or abs(one) < 1e300
+        else phrase("saved", "a number out of bounds")
+    )
 
 
 def unfit(key: str, one: object, expected: str) -> Unfit:
-    return Unfit('"{key}" is {value}, expected {expected}', key=key, value=summary(one), expected=expected)
+    return Unfit(
+        '"{key}" is {value}, expected {expected}', key=key, value=summary(one), expected=expected
+    )
 
 
 def is_integer(one: object, least: int = 0, most: int = MOST) -> bool:
@@ -134,15 +144,20 @@ def integers(saved: object, key: str, least: int = 0, most: int = MOST) -> list[
 
 def numbers(saved: object, key: str) -> np.ndarray:
     """(F,)"""
-    return np.array(items_that(is_number, saved, key, phrase("saved", "finite numbers only")), np.float64)
+    return np.array(
+        items_that(is_number, saved, key, phrase("saved", "finite numbers only")), np.float64
+    )
 
 
 def scaling(saved: object) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation, a pair for every column; what is divided by is above 0."""
     mean, deviation = numbers(saved, "mean"), numbers(saved, "deviation")
     if not len(mean) or len(mean) != len(deviation) or not (deviation > 0).all():
-        raise Unfit('"deviation" has {count} numbers, expected one above 0 for each of the {columns} of "mean"',
-                    count=len(deviation), columns=len(mean))  # fmt: skip
+        raise Unfit(
+            '"deviation" has {count} numbers, expected one above 0 for each of the {columns} of "mean"',
+            count=len(deviation),
+            columns=len(mean),
+        )
     return mean, deviation
 
 
@@ -151,11 +166,19 @@ def array(arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int | No
     one = arrays.get(name)
     if one is None:
         raise Unfit('found no "{key}"', key=name)
-    fits = one.ndim == len(shape) and all(expected in (None, size) for expected, size in zip(shape, one.shape))
+    fits = one.ndim == len(shape) and all(
+        expected in (None, size) for expected, size in zip(shape, one.shape)
+    )
     if one.dtype != kind or not fits or not (one.flags.c_contiguous and one.flags.aligned):
         expected = " × ".join("any" if size is None else str(size) for size in shape)
-        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=one.dtype,
-                    shape1=" × ".join(map(str, one.shape)), type2=np.dtype(kind), shape2=expected)  # fmt: skip
+        raise Unfit(
+            "{name}: found {type1} of {shape1}, expected {type2} of {shape2}",
+            name=name,
+            type1=one.dtype,
+            shape1=" × ".join(map(str, one.shape)),
+            type2=np.dtype(kind),
+            shape2=expected,
+        )
     return one
 
 

@@ -10,7 +10,9 @@ MOST = 8  # what is counted waits for memory: more threads wait together
 
 def threads() -> int:
     """As many as this process may have cores, or as OMP_NUM_THREADS allows."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     return min(MOST, cores, max(1, int(allowed)) if allowed.isdecimal() else cores)
 

@@ -21,7 +21,9 @@ from wenmai.data.storage.saved import Unfit
 EMPTY = np.uint64(0)
 BOUNDARY = np.uint64(0xFFFF_FFFF)  # stands before the first and after the last token
 MOST = 4_000_000  # n-grams that are kept
-HELD = 1 << 25  # n-grams of all rows, 8 bytes each, up to which those that are learned from are held in memory
+HELD = (
+    1 << 25
+)  # n-grams of all rows, 8 bytes each, up to which those that are learned from are held in memory
 PIECE = 1 << 21  # n-grams of the rows that are looked at together
 
 
@@ -52,13 +54,20 @@ class Rows:
         """A dense (N, F) table; zeros, as in the dark of a picture, cost nothing."""
         rows, columns = np.nonzero(table)
         starts = np.searchsorted(rows, np.arange(len(table) + 1)).astype(np.int64)
-        return cls(starts, columns.astype(np.int32), table[rows, columns].astype(np.float32), table.shape[1])
+        return cls(
+            starts,
+            columns.astype(np.int32),
+            table[rows, columns].astype(np.float32),
+            table.shape[1],
+        )
 
 
 class Pieces:
     """As Rows, where there are too many to be held: each time they are gone over, they are made a piece at a time."""
 
-    def __init__(self, make: Callable[[Sequences], Rows], texts: Sequences, longest: int, width: int):
+    def __init__(
+        self, make: Callable[[Sequences], Rows], texts: Sequences, longest: int, width: int
+    ):
         self.make, self.texts, self.longest, self.width = make, texts, longest, width
 
     def __len__(self) -> int:
@@ -66,7 +75,10 @@ class Pieces:
 
     def over(self, order: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, np.ndarray]]:
         """While one piece is learned from, two threads make the next ones."""
-        pieces = [order[start:stop] for start, stop in runs(self.texts.lengths_of(order) + 2, PIECE // self.longest)]
+        pieces = [
+            order[start:stop]
+            for start, stop in runs(self.texts.lengths_of(order) + 2, PIECE // self.longest)
+        ]
         if len(pieces) == 1:
             yield self.made(order), np.arange(len(order)), order
             return
@@ -74,7 +86,9 @@ class Pieces:
             coming = deque(threads.submit(self.made, rows) for rows in pieces[:2])
             for number, rows in enumerate(pieces):
                 piece = coming.popleft().result()
-                coming.extend(threads.submit(self.made, later) for later in pieces[number + 2 : number + 3])
+                coming.extend(
+                    threads.submit(self.made, later) for later in pieces[number + 2 : number + 3]
+                )
                 yield piece, np.arange(len(rows)), rows
 
     def made(self, rows: np.ndarray) -> Rows:
@@ -85,27 +99,61 @@ class Ngrams:
     """The n-grams of 1 to `longest` tokens that stand in at least `min_documents` training rows, and of these the `most`
     that stand in the most rows. While they are counted, half as many again are remembered; then the rarest are forgotten."""
 
-    def __init__(self, table: np.ndarray, slots: np.ndarray, inverse: np.ndarray, longest: int, weighting: str, padded: bool):
-        self.table, self.slots, self.inverse = table, slots, inverse  # keys; their columns; idf of every column
+    def __init__(
+        self,
+        table: np.ndarray,
+        slots: np.ndarray,
+        inverse: np.ndarray,
+        longest: int,
+        weighting: str,
+        padded: bool,
+    ):
+        self.table, self.slots, self.inverse = (
+            table,
+            slots,
+            inverse,
+        )  # keys; their columns; idf of every column
         self.longest, self.weighting, self.padded = longest, weighting, padded
 
     @classmethod
-    def learn(cls, texts: Sequences, longest: int, weighting: str, padded: bool, min_documents: int = 1,
-              most: int = MOST) -> Self:  # fmt: skip
+    def learn(
+        cls,
+        texts: Sequences,
+        longest: int,
+        weighting: str,
+        padded: bool,
+        min_documents: int = 1,
+        most: int = MOST,
+    ) -> Self:
         size, room = 1 << 16, 3 << 14
-        counted = (np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(room, np.uint64), np.zeros(room, np.int32),
-                   np.zeros(room, np.int32), 0)  # table, slots, keys, documents, seen_in, count  # fmt: skip
+        counted = (
+            np.zeros(size, np.uint64),
+            np.zeros(size, np.int32),
+            np.zeros(room, np.uint64),
+            np.zeros(room, np.int32),
+            np.zeros(room, np.int32),
+            0,
+        )  # table, slots, keys, documents, seen_in, count
         for start, stop in runs(texts.lengths + 2, PIECE // longest):
             part = texts.take(np.arange(start, stop))
-            counted = count_rows(segmented(part), part.offsets, longest, padded, start, *counted, most)
+            counted = count_rows(
+                segmented(part), part.offsets, longest, padded, start, *counted, most
+            )
         keys, documents = (part[: counted[-1]] for part in counted[2:4])
         del counted
         if min_documents > 1:
-            keys, documents = keys[documents >= min_documents], documents[documents >= min_documents]
+            keys, documents = (
+                keys[documents >= min_documents],
+                documents[documents >= min_documents],
+            )
         if len(keys) > most:
             stay = kept(documents, most)
             keys, documents = keys[stay], documents[stay]
-        inverse = np.log((1 + len(texts)) / (1 + documents)) + 1 if weighting == "tf-idf" else np.ones(len(keys))
+        inverse = (
+            np.log((1 + len(texts)) / (1 + documents)) + 1
+            if weighting == "tf-idf"
+            else np.ones(len(keys))
+        )
         return cls(*dictionary(keys), inverse.astype(np.float32), longest, weighting, padded)
 
     def pieces(self, texts: Sequences) -> Pieces:
@@ -113,29 +161,46 @@ class Ngrams:
 
     def rows(self, texts: Sequences) -> Rows:
         room = (texts.lengths + 2 * self.padded) * self.longest
-        starts, columns, values = weigh(segmented(texts), texts.offsets, self.table, self.slots, self.inverse, self.longest,
-                                        self.padded, int(room.sum()), int(room.max(initial=0)),
-                                        self.weighting == "tf-idf")  # fmt: skip
+        starts, columns, values = weigh(
+            segmented(texts),
+            texts.offsets,
+            self.table,
+            self.slots,
+            self.inverse,
+            self.longest,
+            self.padded,
+            int(room.sum()),
+            int(room.max(initial=0)),
+            self.weighting == "tf-idf",
+        )
         return Rows(starts, columns, values, len(self.inverse))
 
     def places(self, texts: Sequences) -> dict[int, list[tuple[int, int]]]:
         """Of one text: for every column that it has, the n-grams that are counted there, (first place, how many tokens) each; −1
         and T are the boundaries. Keys cannot be read back, so that the text's own n-grams are hashed again."""
         spans: dict[int, list[tuple[int, int]]] = {}
-        for column, first, length in matched(segmented(texts), self.table, self.slots, self.longest, self.padded):
+        for column, first, length in matched(
+            segmented(texts), self.table, self.slots, self.longest, self.padded
+        ):
             spans.setdefault(int(column), []).append((int(first), int(length)))
         return spans
 
     def state(self) -> dict[str, np.ndarray]:
         used = self.table != EMPTY
-        return {"ngram_keys": self.table[used].view(np.int64), "ngram_columns": self.slots[used], "idf": self.inverse}
+        return {
+            "ngram_keys": self.table[used].view(np.int64),
+            "ngram_columns": self.slots[used],
+            "idf": self.inverse,
+        }
 
     STATE = {"ngram_keys": np.int64, "ngram_columns": np.int32, "idf": np.float32}  # noqa: RUF012 (nobody changes it)
 
     @classmethod
     def from_state(cls, state: dict, longest: int, weighting: str, padded: bool) -> Self:
         keys = in_place(state["ngram_keys"], state["ngram_columns"])
-        if not (np.isfinite(state["idf"]) & (state["idf"] > 0)).all():  # rows are divided by their length
+        if not (
+            np.isfinite(state["idf"]) & (state["idf"] > 0)
+        ).all():  # rows are divided by their length
             raise Unfit("idf: found a number that is not above 0")
         return cls(*dictionary(keys), state["idf"], longest, weighting, padded)
 
@@ -160,7 +225,9 @@ def dictionary(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def segmented(texts: Sequences) -> np.ndarray:
     """Tokens as unsigned numbers; those of a pair's second text are told apart by a high bit."""
     flat = texts.flat.astype(np.uint64)
-    return flat if texts.segment is None else flat | (texts.segment.astype(np.uint64) << np.uint64(31))
+    return (
+        flat if texts.segment is None else flat | (texts.segment.astype(np.uint64) << np.uint64(31))
+    )
 
 
 @njit(cache=True, inline="always")
@@ -196,7 +263,9 @@ def insert(table, slots, keys):
 
 
 @njit(cache=True)
-def count_rows(flat, offsets, longest, padded, first_row, table, slots, keys, documents, seen_in, count, most):
+def count_rows(
+    flat, offsets, longest, padded, first_row, table, slots, keys, documents, seen_in, count, most
+):
     """Adds the n-grams of these rows to those counted before: every key in order of first appearance, the number of rows it
     stands in, and the last of them. Where more than 1.5 · `most` keys come together, the rarest are dropped."""
     margin = 1 if padded else 0

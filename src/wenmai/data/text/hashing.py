@@ -81,7 +81,9 @@ def put_all(data, bounds, letters, starts, slots, size, numbers):
 def hashed(letters, starts, size, count):
     slots = np.full(count, -1, np.int32)
     for number in range(size):
-        slots[slot_of(letters, starts[number], starts[number + 1], letters, starts, slots)[0]] = number
+        slots[slot_of(letters, starts[number], starts[number + 1], letters, starts, slots)[0]] = (
+            number
+        )
     return slots
 
 
@@ -127,7 +129,11 @@ def grow(data, at, letters, starts, slots, size, tokens, filled):
         end = at
         while end < len(data) and not white(data[end]):
             end += 1
-        if starts[size] + end - at > len(letters) or size + 2 > len(starts) or 2 * size > len(slots):
+        if (
+            starts[size] + end - at > len(letters)
+            or size + 2 > len(starts)
+            or 2 * size > len(slots)
+        ):
             return size, at, filled - (data[at - 1] == 10 or at == 0)
         number = slot_of(data, at, end, letters, starts, slots)[1]
         if number < 0:

@@ -17,7 +17,9 @@ TABLES = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 SCRIPTS, LETTERS, TELLING = TABLES["scripts"], TABLES["letters"], TABLES["telling"]
 RUNS = re.compile("|".join(f"(?P<{name}>[{range_}]+)" for name, (range_, _) in SCRIPTS.items()))
 WEIGHT = {"han": 4, "kana": 2, "hangul": 2}  # a character says as much as so many letters
-SIMPLIFIED, TRADITIONAL, JAPANESE = (frozenset(TABLES[name]) for name in ("simplified", "traditional", "japanese"))
+SIMPLIFIED, TRADITIONAL, JAPANESE = (
+    frozenset(TABLES[name]) for name in ("simplified", "traditional", "japanese")
+)
 OWNERS: dict[str, list[str]] = {}  # word → the languages that have it
 for _code, _words in TABLES["words"].items():
     for _word in _words.split():
@@ -41,18 +43,29 @@ def language_of(text: str) -> str:
     if script == "latin":
         return _latin(text.lower())
     if script == "han":
-        simplified, traditional, japanese = (sum(map(own.__contains__, text)) for own in (SIMPLIFIED, TRADITIONAL, JAPANESE))
-        return "ja" if japanese and not simplified else "zh-Hant" if traditional > simplified else "zh"
+        simplified, traditional, japanese = (
+            sum(map(own.__contains__, text)) for own in (SIMPLIFIED, TRADITIONAL, JAPANESE)
+        )
+        return (
+            "ja" if japanese and not simplified else "zh-Hant" if traditional > simplified else "zh"
+        )
     if script in LETTERS:
         letters = set(text.lower())
-        return next((code for code, own in LETTERS[script].items() if letters & set(own)), SCRIPTS[script][1])
+        return next(
+            (code for code, own in LETTERS[script].items() if letters & set(own)),
+            SCRIPTS[script][1],
+        )
     return SCRIPTS[script][1]
 
 
 def languages_in(texts: Sequence[str]) -> dict[str, float]:
     """The share of each language, the largest first, over up to 2,000 texts spread over the data; "" is: cannot be told."""
     # Drawn, not every tenth: rows may take turns.
-    rows = range(len(texts)) if len(texts) <= MOST else random.Random(0).sample(range(len(texts)), MOST)
+    rows = (
+        range(len(texts))
+        if len(texts) <= MOST
+        else random.Random(0).sample(range(len(texts)), MOST)
+    )
     counts = Counter(language_of(texts[row]) for row in rows)
     return {code: number / len(rows) for code, number in counts.most_common()}
 
@@ -70,6 +83,10 @@ def _latin(text: str) -> str:
         for code in TELLING.get(letter, "vi").split():
             votes[code] += 0.5
     ranked = votes.most_common(2)
-    if not ranked or ranked[0][1] < max(1.0, len(words) / 20) or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+    if (
+        not ranked
+        or ranked[0][1] < max(1.0, len(words) / 20)
+        or (len(ranked) > 1 and ranked[0][1] == ranked[1][1])
+    ):
         return ""
     return ranked[0][0]

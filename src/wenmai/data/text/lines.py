@@ -23,7 +23,13 @@ from wenmai.locale import Message
 
 FIRST = len(SPECIAL)  # the first number of a word between spaces
 KINDS = ("spaces", *tokenizers.KINDS)
-UNITS = {"spaces": "word", "words": "word", "jieba": "word", "characters": "character", "bytes": "byte"}
+UNITS = {
+    "spaces": "word",
+    "words": "word",
+    "jieba": "word",
+    "characters": "character",
+    "bytes": "byte",
+}
 PIECE = 1 << 20
 FEW = 24
 
@@ -52,19 +58,39 @@ class Lines:
         self.corpus_tokens = 0  # tokens of the text that it was learned from
 
     @classmethod
-    def learn(cls, corpus: Corpus, *, tokenizer: str = "auto", lowercase: bool = False, vocabulary: int | None = None,
-              min_count: int = 1) -> Lines:  # fmt: skip
+    def learn(
+        cls,
+        corpus: Corpus,
+        *,
+        tokenizer: str = "auto",
+        lowercase: bool = False,
+        vocabulary: int | None = None,
+        min_count: int = 1,
+    ) -> Lines:
         kind = suited(corpus) if tokenizer == "auto" else tokenizer
         if kind not in KINDS:
             raise unknown("tokenizer", kind, ("auto", *KINDS))
         if vocabulary is not None and vocabulary <= FIRST:
-            raise Mistake("vocabulary={vocabulary}: expected at least {least}; three are <unk>, <s> and </s>.",
-                          vocabulary=vocabulary, least=FIRST + 1)  # fmt: skip
+            raise Mistake(
+                "vocabulary={vocabulary}: expected at least {least}; three are <unk>, <s> and </s>.",
+                vocabulary=vocabulary,
+                least=FIRST + 1,
+            )
         if kind == "bytes" and (vocabulary is not None or min_count > 1):
-            raise Mistake("tokenizer=bytes knows every byte there is, 256 of them: leave out vocabulary and min_count.")
+            raise Mistake(
+                "tokenizer=bytes knows every byte there is, 256 of them: leave out vocabulary and min_count."
+            )
         if kind != "spaces":
             limits = {"vocabulary": vocabulary} if vocabulary else {}
-            return cls(tokenizers.learn(corpus.texts(), tokenizer=kind, lowercase=lowercase, min_count=min_count, **limits))
+            return cls(
+                tokenizers.learn(
+                    corpus.texts(),
+                    tokenizer=kind,
+                    lowercase=lowercase,
+                    min_count=min_count,
+                    **limits,
+                )
+            )
         lines = cls(None, None, lowercase)
         if vocabulary or min_count > 1:
             lines.words = lines.most_frequent(corpus, vocabulary, min_count)
@@ -144,8 +170,11 @@ class Lines:
             return self.words.number(token.lower() if self.lowercase else token)
         tokens = self.prompt(token)
         if len(tokens) != 1 and self.special.unknown is None:
-            raise Mistake("{token!r} is {count} tokens, and none is unknown here; ask for one token at a time.",
-                          token=token[:40], count=len(tokens))  # fmt: skip
+            raise Mistake(
+                "{token!r} is {count} tokens, and none is unknown here; ask for one token at a time.",
+                token=token[:40],
+                count=len(tokens),
+            )
         return int(tokens[0]) if len(tokens) == 1 else self.special.unknown
 
     # Numbers → text
@@ -162,7 +191,11 @@ class Lines:
         return "\n".join(map(self.line, [*rows, row]))
 
     def line(self, numbers: list[int]) -> str:
-        return " ".join(map(self.words.word, numbers)) if self.tokenizer is None else self.tokenizer.decode(numbers)
+        return (
+            " ".join(map(self.words.word, numbers))
+            if self.tokenizer is None
+            else self.tokenizer.decode(numbers)
+        )
 
     def added(self, seen: list[int], more: list[int]) -> str:
         """What these add to a line."""
@@ -170,12 +203,16 @@ class Lines:
             return " " * bool(seen) + self.line(more)
         return self.line([*seen, *more])[len(self.line(seen)) :]
 
-    def pieces(self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool) -> Iterator[str]:
+    def pieces(
+        self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool
+    ) -> Iterator[str]:
         """The text of these numbers, each as soon as it can be written, up to so many lines that end; `before` were written
         already, and a space after them if `spaced`. What a token looks like depends on a few before it at the most."""
         return filter(None, self.each_piece(before, numbers, lines, spaced))
 
-    def each_piece(self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool) -> Iterator[str]:
+    def each_piece(
+        self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool
+    ) -> Iterator[str]:
         """The same with a piece for every number: "" for one with which nothing can be written yet. So who writes many texts
         at once can hand over a number and take its piece."""
         if self.name == "bytes":
@@ -184,7 +221,10 @@ class Lines:
         end = self.special.end
         seen = before[len(before) - before[::-1].index(end) :] if end in before else before
         seen, waiting, ended = seen[-FEW:], [], 0
-        spaced = spaced and self.name not in ("characters", *tokenizers.SUBWORDS[:1])  # which write their own spaces
+        spaced = spaced and self.name not in (
+            "characters",
+            *tokenizers.SUBWORDS[:1],
+        )  # which write their own spaces
         for number in numbers:
             if number == end:
                 ended += 1
@@ -213,7 +253,11 @@ class Lines:
         """The words, where there may be millions of them: they are mapped from a file, not read."""
         if self.tokenizer is not None:
             return {}
-        return {"words.letters": self.words.letters, "words.starts": self.words.starts, "words.slots": self.words.slots}
+        return {
+            "words.letters": self.words.letters,
+            "words.starts": self.words.starts,
+            "words.slots": self.words.slots,
+        }
 
     def to_json(self) -> dict:
         tokenizer = self.tokenizer.to_json() if self.tokenizer else None
@@ -222,14 +266,23 @@ class Lines:
     @classmethod
     def from_json(cls, saved) -> Lines:
         kept = take.value(saved, "tokenizer")
-        return cls(tokenizers.from_json(kept) if kept is not None else None, None, take.flag(saved, "lowercase"))
+        return cls(
+            tokenizers.from_json(kept) if kept is not None else None,
+            None,
+            take.flag(saved, "lowercase"),
+        )
 
     def take_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         """Unfit where they cannot be those of a vocabulary; what they hold is tested when it is used."""
         if self.tokenizer is not None:
             return
-        letters, starts, slots = (arrays.get(f"words.{name}") for name in ("letters", "starts", "slots"))
-        kinds = [None if array is None or array.ndim != 1 else array.dtype for array in (letters, starts, slots)]
+        letters, starts, slots = (
+            arrays.get(f"words.{name}") for name in ("letters", "starts", "slots")
+        )
+        kinds = [
+            None if array is None or array.ndim != 1 else array.dtype
+            for array in (letters, starts, slots)
+        ]
         if kinds[0] != np.uint8 or kinds[1] not in (np.int32, np.int64) or kinds[2] != np.int32:
             raise take.Unfit("it lacks the words, or they are not where they should be")
         if len(starts) <= FIRST or len(slots) < 2 or len(slots) & (len(slots) - 1):
@@ -249,14 +302,21 @@ def suited(corpus: Corpus) -> str:
 
 def bytes_in(block: bytes, end: int) -> tuple[np.ndarray, np.ndarray]:
     """As `numbers`: every byte is a token as it is, the end of a line its `end`; there are as many tokens as bytes."""
-    data, first = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8), len(tokenizers.SPECIAL)
+    data, first = (
+        np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8),
+        len(tokenizers.SPECIAL),
+    )
     tokens = np.where(data == ord(LINE_END), end, data.astype(np.int32) + first).astype(np.int32)
     return tokens, np.concatenate([[0], np.flatnonzero(tokens == end) + 1])
 
 
 def written_bytes(numbers: Iterable[int], lines: int | None, end: int) -> Iterator[str]:
     """Characters as soon as they are whole. Bytes that are no part of one are �; what is not whole at the end is left out."""
-    decoder, ended, first = codecs.getincrementaldecoder("utf-8")("replace"), 0, len(tokenizers.SPECIAL)
+    decoder, ended, first = (
+        codecs.getincrementaldecoder("utf-8")("replace"),
+        0,
+        len(tokenizers.SPECIAL),
+    )
     for number in numbers:
         closes = number == end
         ended += closes
@@ -282,7 +342,11 @@ def with_openings(tokens, starts, begin):
 
 @njit(cache=True, nogil=True)
 def with_ends(tokens, starts, end):
-    closed, ends, at = np.empty(len(tokens) + len(starts) - 1, np.int32), np.zeros(len(starts), np.int64), 0
+    closed, ends, at = (
+        np.empty(len(tokens) + len(starts) - 1, np.int32),
+        np.zeros(len(starts), np.int64),
+        0,
+    )
     for line in range(len(starts) - 1):
         for place in range(starts[line], starts[line + 1]):
             closed[at] = tokens[place]

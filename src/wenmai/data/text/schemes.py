@@ -24,7 +24,15 @@ from wenmai.locale import Message, plural
 O, B, I, E, S = range(5)
 LETTERS = {"O": O, "B": B, "I": I, "M": I, "E": E, "L": E, "S": S, "U": S}
 # scheme → the letters it writes for O, B, I, E, S
-WRITTEN = {"bio": "OBIIB", "iob1": "OBIII", "ioe1": "OIIEI", "ioe2": "OIIEE", "bioes": "OBIES", "bmes": "OBMES", "bilou": "OBILU"}
+WRITTEN = {
+    "bio": "OBIIB",
+    "iob1": "OBIII",
+    "ioe1": "OIIEI",
+    "ioe2": "OIIEE",
+    "bioes": "OBIES",
+    "bmes": "OBMES",
+    "bilou": "OBILU",
+}
 
 
 @dataclass
@@ -57,7 +65,11 @@ def read(rows: list[list[str]], kinds: list[str] | None = None) -> Spans:
     number, codes = {kind: at for at, kind in enumerate(["_"] if kinds is None else kinds)}, {}
     for tag in sorted(set(chain.from_iterable(rows))):
         letter, kind = parsed(tag)
-        codes[tag] = O if letter in "O." else LETTERS.get(letter, I) * 65536 + number.setdefault(kind, len(number))
+        codes[tag] = (
+            O
+            if letter in "O."
+            else LETTERS.get(letter, I) * 65536 + number.setdefault(kind, len(number))
+        )
     codes = np.fromiter((codes[tag] for row in rows for tag in row), np.int64, int(offsets[-1]))
     return spans_of(codes // 65536, codes % 65536, list(number), offsets)
 
@@ -66,8 +78,17 @@ def spans_of(letter: np.ndarray, kind: np.ndarray, kinds: list[str], offsets: np
     """Spans from the letter and kind of every token (kind 0 where there is none)."""
     before, before_kind = shifted(letter, offsets), shifted(kind, offsets)
     change = before_kind != kind
-    begins = (letter == B) | (letter == S) | (np.isin(before, (E, S, O)) & np.isin(letter, (E, I))) | ((letter != O) & change)
-    ends = np.isin(before, (E, S)) | (np.isin(before, (B, I)) & np.isin(letter, (B, S, O))) | ((before != O) & change)
+    begins = (
+        (letter == B)
+        | (letter == S)
+        | (np.isin(before, (E, S, O)) & np.isin(letter, (E, I)))
+        | ((letter != O) & change)
+    )
+    ends = (
+        np.isin(before, (E, S))
+        | (np.isin(before, (B, I)) & np.isin(letter, (B, S, O)))
+        | ((before != O) & change)
+    )
     # an end is noticed one token late; the last token of a row ends what is open there
     last = np.zeros(len(letter), bool)
     at_row_start = np.zeros(len(letter) + 1, bool)
@@ -76,7 +97,11 @@ def spans_of(letter: np.ndarray, kind: np.ndarray, kinds: list[str], offsets: np
     closing = offsets[1:][np.diff(offsets) > 0] - 1
     last[closing] = letter[closing] != O
     where = np.flatnonzero(last)
-    latest = np.maximum.accumulate(np.where(begins, np.arange(len(letter)), -1)) if len(letter) else np.zeros(0, np.int64)
+    latest = (
+        np.maximum.accumulate(np.where(begins, np.arange(len(letter)), -1))
+        if len(letter)
+        else np.zeros(0, np.int64)
+    )
     return Spans(latest[where], where, kind[where], kinds, offsets)
 
 
@@ -93,14 +118,22 @@ def letters(spans: Spans, scheme: str) -> tuple[np.ndarray, np.ndarray]:
     letter = np.zeros(int(spans.offsets[-1]), np.int64)
     kind = np.zeros(len(letter), np.int64)
     lengths = spans.last - spans.first + 1
-    inside = np.repeat(spans.first - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    inside = np.repeat(spans.first - (np.cumsum(lengths) - lengths), lengths) + np.arange(
+        lengths.sum()
+    )
     letter[inside], kind[inside] = I, np.repeat(spans.kind, lengths)
     letter[spans.first], letter[spans.last] = B, E
     letter[spans.first[lengths == 1]] = S
     first, last = spans.first, spans.last
     if scheme in ("iob1", "ioe1"):
-        touch = np.zeros(len(first) + 1, bool)  # span k follows right upon span k − 1, which is of its kind
-        touch[1:-1] = (first[1:] == last[:-1] + 1) & (spans.kind[1:] == spans.kind[:-1]) & (spans.row[1:] == spans.row[:-1])
+        touch = np.zeros(
+            len(first) + 1, bool
+        )  # span k follows right upon span k − 1, which is of its kind
+        touch[1:-1] = (
+            (first[1:] == last[:-1] + 1)
+            & (spans.kind[1:] == spans.kind[:-1])
+            & (spans.row[1:] == spans.row[:-1])
+        )
         first, last = first[touch[:-1]], last[touch[1:]]
     if scheme in ("iob1", "bio"):
         letter[inside], letter[first] = I, B
@@ -112,9 +145,15 @@ def letters(spans: Spans, scheme: str) -> tuple[np.ndarray, np.ndarray]:
 def write(spans: Spans, scheme: str) -> list[list[str]]:
     """Rows of tags."""
     letter, kind = letters(spans, scheme)
-    names = [[mark if mark == "O" or name == "_" else f"{mark}-{name}" for name in spans.kinds] for mark in WRITTEN[scheme]]
+    names = [
+        [mark if mark == "O" or name == "_" else f"{mark}-{name}" for name in spans.kinds]
+        for mark in WRITTEN[scheme]
+    ]
     tags = [names[mark][name] for mark, name in zip(letter.tolist(), kind.tolist())]
-    return [tags[start:end] for start, end in zip(spans.offsets[:-1].tolist(), spans.offsets[1:].tolist())]
+    return [
+        tags[start:end]
+        for start, end in zip(spans.offsets[:-1].tolist(), spans.offsets[1:].tolist())
+    ]
 
 
 def convert(rows: list[list[str]], scheme: str) -> list[list[str]]:
@@ -122,7 +161,9 @@ def convert(rows: list[list[str]], scheme: str) -> list[list[str]]:
     return write(read(rows), scheme)
 
 
-def detect(rows: list[list[str]], where=lambda row: Message("row {row}", row=row + 1)) -> tuple[str, str]:
+def detect(
+    rows: list[list[str]], where=lambda row: Message("row {row}", row=row + 1)
+) -> tuple[str, str]:
     """The scheme that these tags keep to, `plain` for tags that mark no spans, such as parts of speech; and a sentence on the
     few (up to one in a hundred) that do not keep to it."""
     tags = set(chain.from_iterable(rows))
@@ -133,37 +174,79 @@ def detect(rows: list[list[str]], where=lambda row: Message("row {row}", row=row
     nearest, wrong = nearest_scheme(rows, used)
     if not strange and not wrong:
         return nearest, ""
-    row, at = wrong[0] if not strange else next((r, tags.index(strange[0])) for r, tags in enumerate(rows) if strange[0] in tags)
+    row, at = (
+        wrong[0]
+        if not strange
+        else next((r, tags.index(strange[0])) for r, tags in enumerate(rows) if strange[0] in tags)
+    )
     regular = short(convert([rows[row]], nearest)[0][at])
-    the_tag = Message("{where}: the tag {name!r} of token {token}", where=where(row), name=short(rows[row][at]), token=at + 1)
+    the_tag = Message(
+        "{where}: the tag {name!r} of token {token}",
+        where=where(row),
+        name=short(rows[row][at]),
+        token=at + 1,
+    )
     if not strange and 100 * len(wrong) <= sum(tag != "O" for row in rows for tag in row):
         more = len(wrong) - 1
-        others = plural(", nor does {count} other", ", nor do {count} others", count=more) if more else ""
-        return nearest, Message("{tag} does not keep to {scheme} (it would be {wanted!r}){others}", tag=the_tag,
-                                scheme=nearest.upper(), wanted=regular, others=others)  # fmt: skip
-    why = Message("; the nearest is {scheme}, in which it would be {wanted!r}", scheme=nearest.upper(), wanted=regular)
+        others = (
+            plural(", nor does {count} other", ", nor do {count} others", count=more)
+            if more
+            else ""
+        )
+        return nearest, Message(
+            "{tag} does not keep to {scheme} (it would be {wanted!r}){others}",
+            tag=the_tag,
+            scheme=nearest.upper(),
+            wanted=regular,
+            others=others,
+        )
+    why = Message(
+        "; the nearest is {scheme}, in which it would be {wanted!r}",
+        scheme=nearest.upper(),
+        wanted=regular,
+    )
     if strange:  # nobody knows what it was meant to be
-        why = Message(", where tags are O or a letter and a kind, such as B-PER; the nearest is {scheme}", scheme=nearest.upper())
-    raise Mistake("{tag} fits no scheme{no_scheme}; correct the tags, or say --set scheme={scheme} to read them as they are, "
-                  "or scheme=plain where they mark no spans.", tag=the_tag, no_scheme=why, scheme=nearest)  # fmt: skip
+        why = Message(
+            ", where tags are O or a letter and a kind, such as B-PER; the nearest is {scheme}",
+            scheme=nearest.upper(),
+        )
+    raise Mistake(
+        "{tag} fits no scheme{no_scheme}; correct the tags, or say --set scheme={scheme} to read them as they are, "
+        "or scheme=plain where they mark no spans.",
+        tag=the_tag,
+        no_scheme=why,
+        scheme=nearest,
+    )
 
 
 def marks(tags: set[str]) -> set[str]:
     """Those that mark spans: O, B-PER and their like; a bare B, I, … only where all are so, as in word segmentation."""
     if tags <= LETTERS.keys() and ("B" in tags or {"I", "O"} <= tags):
         return tags
-    return {tag for tag in tags if tag == "O" or (tag[:1] in LETTERS and tag[1:2] == "-" and len(tag) > 2)}
+    return {
+        tag
+        for tag in tags
+        if tag == "O" or (tag[:1] in LETTERS and tag[1:2] == "-" and len(tag) > 2)
+    }
 
 
 def nearest_scheme(rows: list[list[str]], used: set[str]) -> tuple[str, list[tuple[int, int]]]:
     """The scheme that the fewest tags break, and where they do (row, token)."""
     best, spans = None, read(rows)
-    matching = [scheme for scheme, letters in WRITTEN.items() if used <= set(letters)]  # the plainest first
+    matching = [
+        scheme for scheme, letters in WRITTEN.items() if used <= set(letters)
+    ]  # the plainest first
     for scheme in matching or WRITTEN:
         if best and not best[1]:
             break
         written = write(spans, scheme)
-        wrong = [(r, t) for r, (a, b) in enumerate(zip(rows, written)) if a != b for t in range(len(a)) if a[t] != b[t]]
+        wrong = [
+            (r, t)
+            for r, (a, b) in enumerate(zip(rows, written))
+            if a != b
+            for t in range(len(a))
+            if a[t] != b[t]
+        ]
         if best is None or len(wrong) < len(best[1]):
             best = scheme, wrong
     return best
@@ -173,5 +256,9 @@ def allowed(letter: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Which BIOES tag may begin a row (C,), follow another (C, C: from, to), and end a row (C,)."""
     begin = np.isin(letter, (O, B, S))
     end = np.isin(letter, (O, E, S))
-    inside = np.isin(letter, (B, I))[:, None] & np.isin(letter, (I, E))[None] & (kind[:, None] == kind[None])
+    inside = (
+        np.isin(letter, (B, I))[:, None]
+        & np.isin(letter, (I, E))[None]
+        & (kind[:, None] == kind[None])
+    )
     return begin, (end[:, None] & begin[None]) | inside, end

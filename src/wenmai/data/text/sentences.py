@@ -33,7 +33,11 @@ class Sentences:
             yield held
             starts.append(count + len(held))
 
-        texts = [text for chunk in chunks() for text in chunk] if corpus.size <= LARGE else StoredTexts.of(chunks())
+        texts = (
+            [text for chunk in chunks() for text in chunk]
+            if corpus.size <= LARGE
+            else StoredTexts.of(chunks())
+        )
         return cls(texts, np.array(starts, np.int64))
 
     def __len__(self) -> int:

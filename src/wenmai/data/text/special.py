@@ -7,7 +7,14 @@ from typing import Self
 from wenmai.data.storage import saved as take
 from wenmai.locale import Listed
 
-SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]  # of the tokenizers that are learned here
+SPECIAL = [
+    "<pad>",
+    "<unk>",
+    "<sep>",
+    "<bos>",
+    "<eos>",
+    "<mask>",
+]  # of the tokenizers that are learned here
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,11 @@ class Special:
             raise take.Unfit("the special tokens are not those that a vocabulary may have")
         for name, number in saved.items():
             if not take.is_integer(number) or number >= vocabulary:
-                raise take.Unfit("the special token {name} has the number {actual}, which the vocabulary lacks", name=name,
-                                 actual=take.summary(number))  # fmt: skip
+                raise take.Unfit(
+                    "the special token {name} has the number {actual}, which the vocabulary lacks",
+                    name=name,
+                    actual=take.summary(number),
+                )
         return cls(**saved)
 
 

@@ -17,7 +17,13 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.data.storage.caches import njit
 from wenmai.data.text.features import EMPTY, Rows, dictionary, extend, find, in_place, insert
 
-WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 7  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
+WORD, LOWER, SHAPE, PREFIX, SUFFIX = (
+    0,
+    1,
+    2,
+    3,
+    7,
+)  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
 ATTRIBUTES = 11
 # What word, lower case, shape and ending begin with. Of small numbers one is undone by a letter of its size, and keys meet.
 SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89)  # π
@@ -27,7 +33,13 @@ class Templates:
     """The features that stand at no fewer than `min_count` training tokens."""
 
     def __init__(self, table: np.ndarray, slots: np.ndarray, width: int, alphabet, window: int):
-        self.table, self.slots, self.width, self.alphabet, self.window = table, slots, width, alphabet, window
+        self.table, self.slots, self.width, self.alphabet, self.window = (
+            table,
+            slots,
+            width,
+            alphabet,
+            window,
+        )
 
     @classmethod
     def learn(cls, inputs: Sequences, alphabet, window: int, min_count: int = 1) -> Templates:
@@ -46,11 +58,15 @@ class Templates:
         kind = [letter_kind(letter) for letter in letters]
         lower = [number.get(letter.lower(), at) for at, letter in enumerate(letters)]
         spelled = inputs.letters
-        return described(spelled.flat, spelled.offsets, np.array(kind, np.int64), np.array(lower)), inputs.beside["form"]
+        return described(
+            spelled.flat, spelled.offsets, np.array(kind, np.int64), np.array(lower)
+        ), inputs.beside["form"]
 
     def rows(self, inputs: Sequences) -> Rows:
         attributes, form = self.attributes(inputs)
-        starts, columns = known_columns(attributes, form, inputs.offsets, self.window, self.table, self.slots)
+        starts, columns = known_columns(
+            attributes, form, inputs.offsets, self.window, self.table, self.slots
+        )
         return Rows(starts, columns, np.ones(len(columns), np.float32), self.width)
 
     def named(self, inputs: Sequences, tokens: list[str], at: int) -> list[tuple[int, str]]:
@@ -58,12 +74,22 @@ class Templates:
         attributes, form = self.attributes(inputs)
         keys = np.empty(2 * self.window + 32, np.uint64)
         count = keys_at(attributes, form, len(form), at, self.window, keys)
-        named_slots = [(find(self.table, key), name) for key, name in zip(keys[:count], names_at(tokens, at, self.window))]
-        return [(int(self.slots[place]), name) for place, name in named_slots if self.table[place] != EMPTY]
+        named_slots = [
+            (find(self.table, key), name)
+            for key, name in zip(keys[:count], names_at(tokens, at, self.window))
+        ]
+        return [
+            (int(self.slots[place]), name)
+            for place, name in named_slots
+            if self.table[place] != EMPTY
+        ]
 
     def state(self) -> dict[str, np.ndarray]:
         used = self.table != EMPTY
-        return {"template_keys": self.table[used].view(np.int64), "template_columns": self.slots[used]}
+        return {
+            "template_keys": self.table[used].view(np.int64),
+            "template_columns": self.slots[used],
+        }
 
     STATE = {"template_keys": np.int64, "template_columns": np.int32}  # noqa: RUF012 (nobody changes it)
 
@@ -76,7 +102,15 @@ def letter_kind(letter: str) -> int:
     """Capital, small, digit, other letter (Chinese has no case), or a mark, which is a kind of its own."""
     if len(letter) > 1 or letter.isupper():
         return 0
-    return 1 if letter.islower() else 2 if letter.isdigit() else 3 if letter.isalpha() else 4 + ord(letter)
+    return (
+        1
+        if letter.islower()
+        else 2
+        if letter.isdigit()
+        else 3
+        if letter.isalpha()
+        else 4 + ord(letter)
+    )
 
 
 @njit(cache=True)
@@ -109,7 +143,11 @@ def features_at(attributes, form, start, end, at, window, keys):
     count = 0
     own = form[at]
     for near in range(-window, window + 1):
-        word = attributes[form[at + near], WORD] if start <= at + near < end else np.uint64(5 + (at + near >= end))
+        word = (
+            attributes[form[at + near], WORD]
+            if start <= at + near < end
+            else np.uint64(5 + (at + near >= end))
+        )
         keys[count] = extend(np.uint64(100 + near), word)
         count += 1
     word = np.empty(5, np.uint64)  # the words from two before to two after
@@ -157,7 +195,10 @@ def names_at(tokens: list[str], at: int, window: int) -> list[str]:
     names = [f"{joined('w', near)}={word(near)}" for near in range(-window, window + 1)]
     pairs = ((-1, 0), (0, 1), (-1, 1), (-2, -1), (1, 2), (-1, 0, 1))
     names += [f"{joined('w', *nears)}={' '.join(map(word, nears))}" for nears in pairs]
-    names += [f"{joined('shape', *nears)} ({' '.join(map(word, nears))})" for nears in ((-1,), (0,), (1,), (-1, 0), (0, 1))]
+    names += [
+        f"{joined('shape', *nears)} ({' '.join(map(word, nears))})"
+        for nears in ((-1,), (0,), (1,), (-1, 0), (0, 1))
+    ]
     own = word(0)
     names += [f"lower={own.lower()}"]
     names += [f"prefix={own[:size]}" for size in range(1, min(4, len(own)) + 1)]
@@ -175,12 +216,19 @@ def counted(attributes, form, offsets, window):
     distinct, here = 0, np.empty(2 * window + 32, np.uint64)
     for row in range(len(offsets) - 1):
         for at in range(offsets[row], offsets[row + 1]):
-            for k in range(features_at(attributes, form, offsets[row], offsets[row + 1], at, window, here)):
+            for k in range(
+                features_at(attributes, form, offsets[row], offsets[row + 1], at, window, here)
+            ):
                 place = find(table, here[k])
                 if table[place] != EMPTY:
                     counts[slots[place]] += 1
                     continue
-                table[place], slots[place], keys[distinct], counts[distinct] = here[k], distinct, here[k], 1
+                table[place], slots[place], keys[distinct], counts[distinct] = (
+                    here[k],
+                    distinct,
+                    here[k],
+                    1,
+                )
                 distinct += 1
                 if distinct * 2 > size:
                     size *= 2
@@ -202,7 +250,9 @@ def known_columns(attributes, form, offsets, window, table, slots):
         for at in range(offsets[row], offsets[row + 1]):
             if filled + most > len(columns):
                 columns = np.concatenate((columns, np.empty(len(columns), np.int32)))
-            for k in range(features_at(attributes, form, offsets[row], offsets[row + 1], at, window, here)):
+            for k in range(
+                features_at(attributes, form, offsets[row], offsets[row + 1], at, window, here)
+            ):
                 place = find(table, here[k])
                 if table[place] != EMPTY:
                     columns[filled] = slots[place]

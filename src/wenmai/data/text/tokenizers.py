@@ -37,15 +37,28 @@ CLOSE = re.compile(f"[{UNSPACED}{MARKS}]")
 PLAIN_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s\x1c-\x1f]", re.ASCII)
 MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest so far are forgotten
 
-CUT = {"bytes": Message("read byte by byte"), "characters": Message("read character by character"),
-       "spaces": Message("cut at spaces"), "jieba": Message("cut into Chinese words by jieba"),
-       "words": Message("cut into words"), "bpe": Message("cut into bpe"), "wordpiece": Message("cut into wordpiece"),
-       "unigram": Message("cut into unigram"), "imported": Message("cut as the vocabulary has it")}  # fmt: skip
+CUT = {
+    "bytes": Message("read byte by byte"),
+    "characters": Message("read character by character"),
+    "spaces": Message("cut at spaces"),
+    "jieba": Message("cut into Chinese words by jieba"),
+    "words": Message("cut into words"),
+    "bpe": Message("cut into bpe"),
+    "wordpiece": Message("cut into wordpiece"),
+    "unigram": Message("cut into unigram"),
+    "imported": Message("cut as the vocabulary has it"),
+}
 
 
-def learn(texts: Sequence[str], also: list[str] = (), *, tokenizer: Annotated[str, TEXTS] = "auto",
-          vocabulary: Annotated[Size, TEXTS] = 30_000, min_count: Annotated[Size, TEXTS] = 1,
-          lowercase: Annotated[bool | None, TEXTS] = None):  # fmt: skip
+def learn(
+    texts: Sequence[str],
+    also: list[str] = (),
+    *,
+    tokenizer: Annotated[str, TEXTS] = "auto",
+    vocabulary: Annotated[Size, TEXTS] = 30_000,
+    min_count: Annotated[Size, TEXTS] = 1,
+    lowercase: Annotated[bool | None, TEXTS] = None,
+):
     """A tokenizer for these texts. `also` names further words to know (those of pretrained vectors); `lowercase` is
     yes for words and no otherwise unless said."""
     kind = suited(texts) if tokenizer == "auto" else tokenizer
@@ -74,7 +87,9 @@ def suited(texts: Sequence[str]) -> str:
 def joined(tokens: list[str]) -> tuple[str, list[int]]:
     """Tokens as one text, and where each begins in it: with spaces, but none between characters of scripts that have none."""
     pieces, starts, at = [], [], 0
-    single = sum(map(len, tokens)) < 1.1 * len(tokens)  # characters: the digits and letters among them stand close too
+    single = sum(map(len, tokens)) < 1.1 * len(
+        tokens
+    )  # characters: the digits and letters among them stand close too
     for before, token in zip(["", *tokens], tokens):
         if before and not single and not (CLOSE.match(before[-1]) and CLOSE.match(token[:1])):
             pieces.append(" ")
@@ -88,7 +103,14 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 def from_json(saved: dict):
     """What `to_json` gave; Unfit if it did not."""
     kind = take.one_of(saved, "kind", (*KINDS, "spaces", Imported.kind))
-    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, "spaces": Spaces, Imported.kind: Imported}
+    own = {
+        "bytes": Bytes,
+        "characters": Characters,
+        "words": Words,
+        "jieba": Words,
+        "spaces": Spaces,
+        Imported.kind: Imported,
+    }
     return own.get(kind, Subwords).from_json(saved)
 
 
@@ -115,17 +137,29 @@ class Bytes:
     def encode(self, texts: list[str]) -> Sequences:
         rows = [as_bytes(text, self.lowercase) for text in texts]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        return Sequences(np.frombuffer(b"".join(rows), np.uint8).astype(np.int32) + len(SPECIAL), offsets_of(lengths))
+        return Sequences(
+            np.frombuffer(b"".join(rows), np.uint8).astype(np.int32) + len(SPECIAL),
+            offsets_of(lengths),
+        )
 
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
-        return [[(at, at + 1) for at, letter in enumerate(text) for _ in as_bytes(letter, self.lowercase)] for text in texts]
+        return [
+            [
+                (at, at + 1)
+                for at, letter in enumerate(text)
+                for _ in as_bytes(letter, self.lowercase)
+            ]
+            for text in texts
+        ]
 
     def spelled(self, texts: list[str]) -> list[list[str]]:
         return [[self.tokens[number] for number in row] for row in self.encode(texts)]
 
     def decode(self, ids) -> str:
         """What is not whole is written as an escape."""
-        return bytes(i - len(SPECIAL) for i in ids if i >= len(SPECIAL)).decode("utf-8", "backslashreplace")
+        return bytes(i - len(SPECIAL) for i in ids if i >= len(SPECIAL)).decode(
+            "utf-8", "backslashreplace"
+        )
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase}
@@ -152,7 +186,9 @@ class Characters:
     def __init__(self, tokens: list[str], lowercase: bool):
         self.kind, self.tokens, self.lowercase = "characters", tokens, lowercase
         self.table = np.full(0x110000, self.special.unknown, np.int32)  # code point → number
-        self.table[[ord(token) for token in tokens[len(SPECIAL) :]]] = np.arange(len(SPECIAL), len(tokens))
+        self.table[[ord(token) for token in tokens[len(SPECIAL) :]]] = np.arange(
+            len(SPECIAL), len(tokens)
+        )
 
     @classmethod
     def learn(cls, texts, vocabulary, min_count, lowercase) -> Self:
@@ -172,7 +208,10 @@ class Characters:
         return Sequences(self.table[points("".join(texts))], offsets_of(lengths))
 
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
-        return [lowered_spans(text) if self.lowercase else [(at, at + 1) for at in range(len(text))] for text in texts]
+        return [
+            lowered_spans(text) if self.lowercase else [(at, at + 1) for at in range(len(text))]
+            for text in texts
+        ]
 
     def spelled(self, texts: list[str]) -> list[list[str]]:
         return [list(text.lower() if self.lowercase else text) for text in texts]
@@ -181,7 +220,9 @@ class Characters:
         return "".join(tokens)
 
     def decode(self, ids) -> str:
-        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == self.special.unknown])
+        return self.joined(
+            [self.tokens[i] for i in ids if i >= len(SPECIAL) or i == self.special.unknown]
+        )
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
@@ -255,7 +296,10 @@ class Words:
 
     @classmethod
     def from_json(cls, saved) -> Self:
-        tokens, kind = take.texts(saved, "tokens"), take.one_of(saved, "kind", ("words", "jieba", "given"))
+        tokens, kind = (
+            take.texts(saved, "tokens"),
+            take.one_of(saved, "kind", ("words", "jieba", "given")),
+        )
         return cls(beginning_special(tokens), kind, take.flag(saved, "lowercase"))
 
 
@@ -266,7 +310,9 @@ class Spaces(Words):
 
     def __init__(self, tokens: list[str], lowercase: bool):
         super().__init__(tokens, "spaces", lowercase)
-        for number in self.special.numbers:  # a text that says <s> itself means a word, which is unknown
+        for (
+            number
+        ) in self.special.numbers:  # a text that says <s> itself means a word, which is unknown
             self.numbers.pop(tokens[number], None)
 
     def split(self, text: str) -> list[str]:
@@ -293,7 +339,9 @@ def jieba():
     try:
         import jieba
     except ImportError:
-        raise Mistake("tokenizer=jieba needs the package jieba: pip install 'wenmai[chinese]'.") from None
+        raise Mistake(
+            "tokenizer=jieba needs the package jieba: pip install 'wenmai[chinese]'."
+        ) from None
     jieba.setLogLevel("WARNING")  # it reports its dictionary on standard error otherwise
     if not jieba.dt.initialized:
         with folder_for("jieba") as jieba.dt.tmp_dir:

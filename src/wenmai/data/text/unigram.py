@@ -39,13 +39,18 @@ def pieces(words: Counter, size: int) -> list[tuple[str, float]]:
         for start in range(len(word)):
             for end in range(start + 2, min(len(word), start + LONGEST) + 1):
                 counts[word[start:end]] += count
-    seeds = sorted((piece for piece, count in counts.items() if count > 1), key=lambda one: (-counts[one] * len(one), one))
+    seeds = sorted(
+        (piece for piece, count in counts.items() if count > 1),
+        key=lambda one: (-counts[one] * len(one), one),
+    )
     alone = Counter()
     for word, count in held:
         for letter in word:
             alone[letter] += count
     known = letters + seeds[: SEEDS * size + 2000]
-    often_read = [max(1, alone[letter]) for letter in letters] + [counts[piece] for piece in known[len(letters) :]]
+    often_read = [max(1, alone[letter]) for letter in letters] + [
+        counts[piece] for piece in known[len(letters) :]
+    ]
     weights = np.array(often_read, np.float64)
     flat = np.array([number[letter] for word, _ in held for letter in word], np.int64)
     starts = np.cumsum([0, *(len(word) for word, _ in held)])
@@ -72,7 +77,9 @@ def pieces(words: Counter, size: int) -> list[tuple[str, float]]:
     return [(known[at], float(scores[at])) for at in order]
 
 
-def cut_places(known: list[str], held: list, flat: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
+def cut_places(
+    known: list[str], held: list, flat: np.ndarray, starts: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Of every letter, the pieces that end there: (where each letter's begin, which pieces, how long they are)"""
     at, ids, sizes = {piece: number for number, piece in enumerate(known)}, [], []
     bounds = [0]
@@ -129,5 +136,7 @@ def counted(texts: Iterable[list[str]], cut) -> Counter:
         for text in chunk:
             words.update(word for word, _ in cut(text))
         if len(words) > 2 * MOST:
-            words = Counter(dict(sorted(words.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST]))
+            words = Counter(
+                dict(sorted(words.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST])
+            )
     return words

@@ -33,24 +33,45 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
                 with np.errstate(over="ignore"):  # which is infinite then
                     rows.append(np.array(numbers, np.float32))
             except ValueError:
-                raise Mistake("{file}, line {line}: expected a word and its numbers, found {value!r}.", file=path, line=number,
-                              value=line[:60]) from None  # fmt: skip
+                raise Mistake(
+                    "{file}, line {line}: expected a word and its numbers, found {value!r}.",
+                    file=path,
+                    line=number,
+                    value=line[:60],
+                ) from None
             if len(rows[-1]) != len(rows[0]) or not numbers:
                 expected = len(rows[0]) or Message("at least one")
-                raise Mistake("{file}, line {line}: found {actual} numbers, expected {expected}.", file=path, line=number,
-                              actual=len(rows[-1]), expected=expected)  # fmt: skip
+                raise Mistake(
+                    "{file}, line {line}: found {actual} numbers, expected {expected}.",
+                    file=path,
+                    line=number,
+                    actual=len(rows[-1]),
+                    expected=expected,
+                )
             if not np.isfinite(rows[-1]).all():
                 infinite = numbers[int(np.argmin(np.isfinite(rows[-1])))][:40]
-                raise Mistake("{file}, line {line}: found {actual!r}, expected a finite number; correct the line.", file=path,
-                              line=number, actual=infinite)  # fmt: skip
+                raise Mistake(
+                    "{file}, line {line}: found {actual!r}, expected a finite number; correct the line.",
+                    file=path,
+                    line=number,
+                    actual=infinite,
+                )
             words.append(word)
     if not words:
-        raise Mistake("{file} holds no vectors; expected lines of a word and its numbers.", file=path)
+        raise Mistake(
+            "{file} holds no vectors; expected lines of a word and its numbers.", file=path
+        )
     size = len(rows), len(rows[0])
     if announced and announced != tuple(map(str, size)):
-        raise Mistake("{file}, line 1: found {words} words of {numbers} numbers announced, and {actual} of {width} below; copy "
-                      "the file again, or correct the line.", file=path, words=announced[0][:20], numbers=announced[1][:20],
-                      actual=size[0], width=size[1])  # fmt: skip
+        raise Mistake(
+            "{file}, line 1: found {words} words of {numbers} numbers announced, and {actual} of {width} below; copy "
+            "the file again, or correct the line.",
+            file=path,
+            words=announced[0][:20],
+            numbers=announced[1][:20],
+            actual=size[0],
+            width=size[1],
+        )
     return words, np.stack(rows)
 
 
@@ -70,34 +91,65 @@ def notes(table: np.ndarray | None, source: str) -> list[str]:
     """How many tokens have one, of a table as `for_tokens` gives it."""
     if table is None:
         return []
-    return [Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(table[:, 0])).sum()), file=source)]
+    return [
+        Message(
+            "{tokens:,} tokens have vectors from {file}",
+            tokens=int((~np.isnan(table[:, 0])).sum()),
+            file=source,
+        )
+    ]
 
 
 def matrix(path: Path) -> np.ndarray:
     """(N, E), read from the disk as it is needed."""
     try:
         table = np.lib.format.open_memmap(path, mode="r")  # which takes no pickles
-    except (ValueError, TypeError, OSError, EOFError, OverflowError, SyntaxError, RecursionError, MemoryError, SystemError,
-            tokenize.TokenError):  # fmt: skip
-        raise Mistake("{file} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.",
-                      file=path) from None  # fmt: skip
+    except (
+        ValueError,
+        TypeError,
+        OSError,
+        EOFError,
+        OverflowError,
+        SyntaxError,
+        RecursionError,
+        MemoryError,
+        SystemError,
+        tokenize.TokenError,
+    ):
+        raise Mistake(
+            "{file} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.",
+            file=path,
+        ) from None
     if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size:
-        raise Mistake("{file} holds no vectors; expected a matrix of numbers, a row for every word.", file=path)
+        raise Mistake(
+            "{file} holds no vectors; expected a matrix of numbers, a row for every word.",
+            file=path,
+        )
     with np.errstate(over="ignore"):
         finite = np.isfinite(table.astype(np.float32, copy=False)).all(1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise Mistake("{file}, row {row}: found a number that is not finite; expected finite ones; save it again.", file=path,
-                      row=row + 1)  # fmt: skip
+        raise Mistake(
+            "{file}, row {row}: found a number that is not finite; expected finite ones; save it again.",
+            file=path,
+            row=row + 1,
+        )
     return table
 
 
 def inside_package(name: str) -> Path:
-    package = importlib.util.find_spec(name.replace("-", "_")) if name.replace("-", "_").isidentifier() else None
+    package = (
+        importlib.util.find_spec(name.replace("-", "_"))
+        if name.replace("-", "_").isidentifier()
+        else None
+    )
     folders = package.submodule_search_locations or [] if package else []
     matrices = sorted(matrix for folder in folders for matrix in Path(folder).rglob("*.npy"))
     if not matrices:
-        raise Mistake("{name} is neither a file of vectors nor an installed package that carries one.", name=name)
+        raise Mistake(
+            "{name} is neither a file of vectors nor an installed package that carries one.",
+            name=name,
+        )
     return matrices[0]
 
 
@@ -107,16 +159,26 @@ def words_beside(path: Path, count: int) -> list[str]:
     if beside:
         with text_file(beside, beside).open() as lines:
             words = [line.rstrip("\r\n") for line in lines]
-        words = words[:count] if not any(words[count:]) else words  # empty lines at the end are none
+        words = (
+            words[:count] if not any(words[count:]) else words
+        )  # empty lines at the end are none
     for other in sorted(path.parent.glob("*.parquet")) if words is None else ():
         beside, words = other, words_in(other)
         if words is not None:
             break
     if words is None:
-        raise Mistake("{file} has no list of words beside it; expected a .txt with a word a line, or a .parquet.", file=path)
+        raise Mistake(
+            "{file} has no list of words beside it; expected a .txt with a word a line, or a .parquet.",
+            file=path,
+        )
     if len(words) != count:
-        raise Mistake("{file}: found {words} words for the {rows} rows of {other}, expected as many.", file=beside,
-                      words=len(words), rows=count, other=path.name)  # fmt: skip
+        raise Mistake(
+            "{file}: found {words} words for the {rows} rows of {other}, expected as many.",
+            file=beside,
+            words=len(words),
+            rows=count,
+            other=path.name,
+        )
     return words
 
 
@@ -125,13 +187,19 @@ def words_in(path: Path) -> list[str] | None:
     parquet, types = extra("pyarrow.parquet", path), extra("pyarrow.types", path)
     with readable(path):
         table = parquet.read_table(path)
-        words = next((c for c in table.columns if types.is_string(c.type) or types.is_large_string(c.type)), None)
+        words = next(
+            (c for c in table.columns if types.is_string(c.type) or types.is_large_string(c.type)),
+            None,
+        )
         order = next((c for c in table.columns if types.is_integer(c.type)), None)
         words, order = (None if column is None else column.to_pylist() for column in (words, order))
     if words is None or order is None:
         return words
     if None in order or None in words:
-        raise Mistake("{file}: found an empty cell, expected a word and its number in every row; write it again.", file=path)
+        raise Mistake(
+            "{file}: found an empty cell, expected a word and its number in every row; write it again.",
+            file=path,
+        )
     return [word for _, word in sorted(zip(order, words))]
 
 

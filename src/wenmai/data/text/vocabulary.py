@@ -11,7 +11,19 @@ from typing import Self
 import numpy as np
 
 from wenmai.data.storage.threads import side_by_side, threads
-from wenmai.data.text.hashing import BEGIN, END, UNK, grow, hashed, line_end, lookup, numbered, put, put_all, sizes
+from wenmai.data.text.hashing import (
+    BEGIN,
+    END,
+    UNK,
+    grow,
+    hashed,
+    line_end,
+    lookup,
+    numbered,
+    put,
+    put_all,
+    sizes,
+)
 from wenmai.data.text.special import Special
 
 SPECIAL = ("<unk>", "<s>", "</s>")
@@ -35,16 +47,27 @@ class Vocabulary:
         return len(self.starts) - 1
 
     def word(self, number: int) -> str:
-        return self.letters[self.starts[number] : self.starts[number + 1]].tobytes().decode("utf-8", "replace")
+        return (
+            self.letters[self.starts[number] : self.starts[number + 1]]
+            .tobytes()
+            .decode("utf-8", "replace")
+        )
 
     def words(self) -> list[str]:
         joined = self.letters.tobytes()
-        return [joined[start:end].decode("utf-8", "replace") for start, end in pairwise(self.starts.tolist())]
+        return [
+            joined[start:end].decode("utf-8", "replace")
+            for start, end in pairwise(self.starts.tolist())
+        ]
 
     def number(self, word: str) -> int:
         """UNK where it is not known."""
         data = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
-        return int(lookup(data, 0, len(data), self.letters, self.starts, self.slots)) if len(data) else UNK
+        return (
+            int(lookup(data, 0, len(data), self.letters, self.starts, self.slots))
+            if len(data)
+            else UNK
+        )
 
     def numbers(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
         """(words of all lines (N,) int32, each line closed by END; where each line starts (lines + 1,))"""
@@ -67,35 +90,58 @@ class Growing:
     def add(self, word: bytes) -> int:
         data = np.frombuffer(word, np.uint8)
         self.room(len(data), 1)
-        self.size, number = put(data, 0, len(data), self.letters, self.starts, self.slots, self.size)
+        self.size, number = put(
+            data, 0, len(data), self.letters, self.starts, self.slots, self.size
+        )
         return number
 
     def read(self, text: bytes) -> np.ndarray:
         """The words of these lines (N,) int32, each line opened by BEGIN and closed by END; new words get a number."""
         pieces = halves(np.frombuffer(text, np.uint8), threads() if len(text) >= SMALL else 1)
-        readers = [self, *(Growing() for _ in pieces[1:])]  # the others number words as their piece has them
+        readers = [
+            self,
+            *(Growing() for _ in pieces[1:]),
+        ]  # the others number words as their piece has them
         words = side_by_side(Growing.read_piece, zip(readers, pieces))
-        numbers = [self.join(other.letters, other.starts[: other.size + 1]) for other in readers[1:]]
+        numbers = [
+            self.join(other.letters, other.starts[: other.size + 1]) for other in readers[1:]
+        ]
         joined, ends = np.empty(sum(map(len, words)), np.int32), np.cumsum([0, *map(len, words)])
         joined[: ends[1]] = words[0]
         calls = zip(numbers, words[1:], pairwise(ends[1:]))
-        side_by_side(np.take, [(number, some, None, joined[start:end], "clip") for number, some, (start, end) in calls])
+        side_by_side(
+            np.take,
+            [
+                (number, some, None, joined[start:end], "clip")
+                for number, some, (start, end) in calls
+            ],
+        )
         return joined
 
     def read_piece(self, data: np.ndarray) -> np.ndarray:
-        words, at, filled = np.empty(2 * len(data) + 2, np.int32), 0, 0  # room for line ends alone; what stays unused is free
+        words, at, filled = (
+            np.empty(2 * len(data) + 2, np.int32),
+            0,
+            0,
+        )  # room for line ends alone; what stays unused is free
         while at < len(data):
             self.room(1 << 16, 1 << 12)
-            self.size, at, filled = grow(data, at, self.letters, self.starts, self.slots, self.size, words, filled)
+            self.size, at, filled = grow(
+                data, at, self.letters, self.starts, self.slots, self.size, words, filled
+            )
             if at < len(data):
-                self.room(2 * len(self.letters) - int(self.starts[self.size]), self.size + (1 << 12))
+                self.room(
+                    2 * len(self.letters) - int(self.starts[self.size]), self.size + (1 << 12)
+                )
         return words[:filled]
 
     def join(self, letters: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Takes up the words of another, in its order. Returns the number here of each of its words, (its V,) int32."""
         numbers = np.empty(len(starts) - 1, np.int32)
         self.room(int(starts[-1]), len(numbers))
-        self.size = put_all(letters, starts, self.letters, self.starts, self.slots, self.size, numbers)
+        self.size = put_all(
+            letters, starts, self.letters, self.starts, self.slots, self.size, numbers
+        )
         return numbers
 
     def room(self, letters: int, words: int) -> None:
@@ -105,7 +151,12 @@ class Growing:
         while self.size + words + 1 > len(self.starts):
             self.starts = np.concatenate([self.starts, np.zeros_like(self.starts)])
         if 2 * (self.size + words) > len(self.slots):
-            self.slots = hashed(self.letters, self.starts, self.size, max(1 << 13, 1 << (4 * (self.size + words)).bit_length()))
+            self.slots = hashed(
+                self.letters,
+                self.starts,
+                self.size,
+                max(1 << 13, 1 << (4 * (self.size + words)).bit_length()),
+            )
 
     def done(self) -> Vocabulary:
         """In as little room as it takes, whatever it grew through."""
@@ -120,4 +171,6 @@ def halves(data: np.ndarray, parts: int) -> list[np.ndarray]:
     cuts = [0]
     for part in range(1, parts):
         cuts.append(line_end(data, max(cuts[-1], len(data) * part // parts)))
-    return [data[start:end] for start, end in pairwise([*cuts, len(data)]) if start < end or start == 0]
+    return [
+        data[start:end] for start, end in pairwise([*cuts, len(data)]) if start < end or start == 0
+    ]

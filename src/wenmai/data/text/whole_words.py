@@ -13,7 +13,9 @@ PIECE = "##"
 class WholeWords:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
-        self.inner = np.array([token.startswith(PIECE) and token != PIECE for token in tokenizer.tokens])  # (V,)
+        self.inner = np.array(
+            [token.startswith(PIECE) and token != PIECE for token in tokenizer.tokens]
+        )  # (V,)
 
     def going_on(self, texts: list[str], rows: Sequences) -> np.ndarray:
         """(ΣT,) of the tokens of these texts"""
@@ -23,7 +25,9 @@ class WholeWords:
         for row, spans in zip(looked_at, self.tokenizer.spans([texts[row] for row in looked_at])):
             text, begins = texts[row], word_starts(texts[row])
             for at, (start, _) in enumerate(spans, rows.starts[row]):
-                inside[at] |= start not in begins and (not pieces or bool(CHINESE.match(text, start)))
+                inside[at] |= start not in begins and (
+                    not pieces or bool(CHINESE.match(text, start))
+                )
                 begins.discard(start)  # a token of a space alone stands where the next does
         inside[rows.starts[rows.lengths > 0]] = False
         return inside
@@ -43,4 +47,6 @@ def chinese_words(text: str) -> list[str]:
     try:
         return jieba().lcut(text)
     except Mistake:
-        raise Mistake("whole_words=true needs the package jieba for Chinese: pip install 'wenmai[chinese]'.") from None
+        raise Mistake(
+            "whole_words=true needs the package jieba for Chinese: pip install 'wenmai[chinese]'."
+        ) from None

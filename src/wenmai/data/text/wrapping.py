@@ -25,15 +25,25 @@ class Wrapping:
         """[CLS] a [SEP] b [SEP], in the tokens of a vocabulary that was learned here."""
         return cls((special.begin,), (special.separator,), (special.separator,))
 
-    def wrapped(self, first: Sequences, second: Sequences | None = None, longest: int | None = None) -> Sequences:
+    def wrapped(
+        self, first: Sequences, second: Sequences | None = None, longest: int | None = None
+    ) -> Sequences:
         """No row has more than `longest` tokens: of two texts the longer one is cut first. `uncut` says how long rows were."""
         parts, marks, end = [first], [self.before, self.after], [0, 0]
         if second is not None:
-            parts, marks, end = [first, second], [self.before, self.between, self.after], [0, 0, self.second]
+            parts, marks, end = (
+                [first, second],
+                [self.before, self.between, self.after],
+                [0, 0, self.second],
+            )
         room = None if longest is None else max(0, longest - sum(map(len, marks)))
         lengths = shortened([part.lengths for part in parts], room)
         offsets = offsets_of(sum(lengths) + sum(map(len, marks)))
-        flat, segment, at = np.empty(offsets[-1], np.int32), np.zeros(offsets[-1], np.int8), offsets[:-1].copy()
+        flat, segment, at = (
+            np.empty(offsets[-1], np.int32),
+            np.zeros(offsets[-1], np.int8),
+            offsets[:-1].copy(),
+        )
         for number, mark in enumerate(marks):
             for token in mark:
                 flat[at], segment[at] = token, end[number]
@@ -55,7 +65,10 @@ class Wrapping:
     @classmethod
     def from_json(cls, saved: dict, vocabulary: int) -> Self:
         """Unfit where a number is none of the vocabulary's."""
-        parts = [tuple(take.integers(saved, name, 0, vocabulary - 1)) for name in ("before", "between", "after")]
+        parts = [
+            tuple(take.integers(saved, name, 0, vocabulary - 1))
+            for name in ("before", "between", "after")
+        ]
         return cls(*parts, take.integer(saved, "second", 0, 1))
 
 

@@ -28,21 +28,60 @@ class Probe:
     about: Message
 
 
-PROBES = {probe.name: probe for probe in (
-    Probe("sparsity", "manual", sparsity.run,
-          Message("Why n-grams need smoothing: how many of them are new in held-out text, and what each smoothing makes of "
-                  "it.")),
-    Probe("memory", "", memory.run,
-          Message("How far each rung remembers (copy, running-sum, adding), and how the last loss fades on its way back.")),
-    Probe("parallel", "", parallel.run,
-          Message("Time of a pass against length: recurrent layers one step after another, self-attention all at once.")),
-    Probe("gates", "languages", gates.run,
-          Message("gru against lstm, and rnn as the floor: quality and cost at equal size and at equal number of weights.")),
-    Probe("heads", "languages", heads.run,
-          Message("One head of attention against many at equal width: quality, and how differently the heads look.")),
-    Probe("depth", "languages", depth.run,
-          Message("One layer against two and three, one way against both: quality and cost of a recurrent rung.")),
-)}  # fmt: skip
+PROBES = {
+    probe.name: probe
+    for probe in (
+        Probe(
+            "sparsity",
+            "manual",
+            sparsity.run,
+            Message(
+                "Why n-grams need smoothing: how many of them are new in held-out text, and what each smoothing makes of "
+                "it."
+            ),
+        ),
+        Probe(
+            "memory",
+            "",
+            memory.run,
+            Message(
+                "How far each rung remembers (copy, running-sum, adding), and how the last loss fades on its way back."
+            ),
+        ),
+        Probe(
+            "parallel",
+            "",
+            parallel.run,
+            Message(
+                "Time of a pass against length: recurrent layers one step after another, self-attention all at once."
+            ),
+        ),
+        Probe(
+            "gates",
+            "languages",
+            gates.run,
+            Message(
+                "gru against lstm, and rnn as the floor: quality and cost at equal size and at equal number of weights."
+            ),
+        ),
+        Probe(
+            "heads",
+            "languages",
+            heads.run,
+            Message(
+                "One head of attention against many at equal width: quality, and how differently the heads look."
+            ),
+        ),
+        Probe(
+            "depth",
+            "languages",
+            depth.run,
+            Message(
+                "One layer against two and three, one way against both: quality and cost of a recurrent rung."
+            ),
+        ),
+    )
+}
 
 
 def probe_named(name: str) -> Probe:

@@ -19,7 +19,11 @@ from wenmai.training import loop
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Diverged
 
-VALID, TEST, JUDGED = 512, 1000, 25  # rows to stop by, rows to judge by, and how often training looks at the first
+VALID, TEST, JUDGED = (
+    512,
+    1000,
+    25,
+)  # rows to stop by, rows to judge by, and how often training looks at the first
 POOL = 6_000_000  # steps of the rows that are drawn for one length; what a longer training needs beyond it is read again
 FIRST = 1000  # rows by which numbers are brought to mean 0 and deviation 1
 
@@ -60,10 +64,19 @@ def climb(rung: str, exercise: Exercise, lengths: list[int], recipe: Recipe, see
     for steps in lengths:
         began = time.perf_counter()
         task, kind, network = built(rung, exercise, recipe, steps, seed)
-        updates, score = yield from trained(rung, network, task, kind, exercise, steps, recipe, seed)
+        updates, score = yield from trained(
+            rung, network, task, kind, exercise, steps, recipe, seed
+        )
         passed = score is not None and exercise.passes(score)
-        attempts.append({"length": steps, "score": score, "passed": passed, "updates": updates,
-                         "seconds": round(time.perf_counter() - began, 2)})  # fmt: skip
+        attempts.append(
+            {
+                "length": steps,
+                "score": score,
+                "passed": passed,
+                "updates": updates,
+                "seconds": round(time.perf_counter() - began, 2),
+            }
+        )
         if score is None:
             task, kind, network = built(rung, exercise, recipe, steps, seed)
         kept = (task, kind, network) if passed or kept is None else kept
@@ -72,8 +85,16 @@ def climb(rung: str, exercise: Exercise, lengths: list[int], recipe: Recipe, see
     return attempts, kept
 
 
-def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise, steps: int, recipe: Recipe,
-            seed: int) -> Iterator:  # fmt: skip
+def trained(
+    rung: str,
+    network: Network,
+    task,
+    kind: Frames,
+    exercise: Exercise,
+    steps: int,
+    recipe: Recipe,
+    seed: int,
+) -> Iterator:
     """One length, until it is surely remembered or the updates are spent; returns (updates made, score on other rows, None where
     its weights have become no numbers)."""
     generator = np.random.default_rng((seed, steps, 2))
@@ -81,13 +102,30 @@ def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise,
     long = int(valid.inputs.lengths[0])
     rows = max(recipe.rows, min(recipe.updates * recipe.rows, POOL // long))
     train = exercise.examples(kind, task, generator, rows, steps)
-    rate = {"attention": recipe.attention_rate, "transformer": recipe.transformer_rate}.get(rung, recipe.learning_rate)
+    rate = {"attention": recipe.attention_rate, "transformer": recipe.transformer_rate}.get(
+        rung, recipe.learning_rate
+    )
     reached, updates = None, 0
-    options = TrainingOptions(steps=recipe.updates, batch_tokens=recipe.rows * long, learning_rate=rate, clip=recipe.clip,
-                              weight_decay=0.0, optimizer="adamw", evaluations=min(JUDGED, recipe.updates),
-                              patience=recipe.updates, precision="float32")  # fmt: skip
-    learning = loop.train(network, train, lambda: exercise.score(network, valid, recipe.device), exercise.higher_is_better,
-                          recipe.device, seed, options=options)  # fmt: skip
+    options = TrainingOptions(
+        steps=recipe.updates,
+        batch_tokens=recipe.rows * long,
+        learning_rate=rate,
+        clip=recipe.clip,
+        weight_decay=0.0,
+        optimizer="adamw",
+        evaluations=min(JUDGED, recipe.updates),
+        patience=recipe.updates,
+        precision="float32",
+    )
+    learning = loop.train(
+        network,
+        train,
+        lambda: exercise.score(network, valid, recipe.device),
+        exercise.higher_is_better,
+        recipe.device,
+        seed,
+        options=options,
+    )
     try:
         for progress in learning:
             updates, reached = progress.step, progress.score

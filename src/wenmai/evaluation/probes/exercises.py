@@ -21,7 +21,10 @@ from wenmai.models.network import Network
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 
-EXACT, ERROR = 0.99, 0.01  # the share of rows that copy has to write exactly; the share of the variance that sums may miss
+EXACT, ERROR = (
+    0.99,
+    0.01,
+)  # the share of rows that copy has to write exactly; the share of the variance that sums may miss
 MARKS = [*memory.SYMBOLS, memory.DELIMITER, memory.BLANK]
 PIECE = 1 << 13  # steps that are judged at once
 AT_ONCE = 4096  # rows that are drawn at once
@@ -58,13 +61,18 @@ class Exercise:
         right, errors, expected = [], [], []
         with torch.no_grad():
             for start in range(0, len(examples), size):
-                batch = examples.batch(np.arange(start, min(start + size, len(examples)))).to(device)
+                batch = examples.batch(np.arange(start, min(start + size, len(examples)))).to(
+                    device
+                )
                 answered = network(batch)
                 if self.higher_is_better:
                     right.append((answered.argmax(-1) == batch.target).all(1).cpu())
                     continue
                 target = batch.target.view(answered.shape).double()
-                answered, target = (value[:, -1] if value.dim() == 3 else value for value in (answered.double(), target))
+                answered, target = (
+                    value[:, -1] if value.dim() == 3 else value
+                    for value in (answered.double(), target)
+                )
                 errors.append((answered - target).square().cpu())
                 expected.append(target.cpu())
         if self.higher_is_better:
@@ -92,16 +100,32 @@ def pairs(generator, rows: int, steps: int):
 def frames(table: np.ndarray) -> Sequences:
     """(N, T, F) → N rows of T frames"""
     rows, steps, features = table.shape
-    return Sequences(table.reshape(rows * steps, features).astype(np.float64), offsets_of(np.full(rows, steps)))
+    return Sequences(
+        table.reshape(rows * steps, features).astype(np.float64), offsets_of(np.full(rows, steps))
+    )
 
 
 def last_number(outputs, batch):
     answered, expected = outputs.double(), batch.target.view(outputs.shape).double()
-    return ((answered[:, -1] - expected[:, -1]) if outputs.dim() == 3 else (answered - expected)).square().sum()
+    return (
+        ((answered[:, -1] - expected[:, -1]) if outputs.dim() == 3 else (answered - expected))
+        .square()
+        .sum()
+    )
 
 
-EXERCISES = {exercise.name: exercise
-             for exercise in (Exercise("copy", lambda: Tag(scheme="plain"), copies, True, EXACT,
-                                       lambda outputs, batch: -outputs[:, -1].gather(1, batch.target[:, -1:]).sum()),
-                              Exercise("running-sum", Regress, sums, False, ERROR, last_number),
-                              Exercise("adding", Regress, pairs, False, ERROR, last_number))}  # fmt: skip
+EXERCISES = {
+    exercise.name: exercise
+    for exercise in (
+        Exercise(
+            "copy",
+            lambda: Tag(scheme="plain"),
+            copies,
+            True,
+            EXACT,
+            lambda outputs, batch: -outputs[:, -1].gather(1, batch.target[:, -1:]).sum(),
+        ),
+        Exercise("running-sum", Regress, sums, False, ERROR, last_number),
+        Exercise("adding", Regress, pairs, False, ERROR, last_number),
+    )
+}

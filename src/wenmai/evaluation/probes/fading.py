@@ -18,7 +18,9 @@ ROWS = 64
 LEAST = 1e-38  # what is smaller is 0 to a float
 
 
-def fading(network: Network, task, kind: Frames, exercise: Exercise, steps: int, device: str, seed: int) -> list[float]:
+def fading(
+    network: Network, task, kind: Frames, exercise: Exercise, steps: int, device: str, seed: int
+) -> list[float]:
     """One number a step, the first step first; the last is 1."""
     examples = exercise.examples(kind, task, np.random.default_rng((seed, steps, 3)), ROWS, steps)
     batch = examples.batch(np.arange(ROWS)).to(device)

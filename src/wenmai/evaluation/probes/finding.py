@@ -35,7 +35,11 @@ class Finding:
 
     def show(self, lang: str) -> None:
         grid = self.tables(self.known, lang)[0]
-        console.print(text_table(grid.head, grid.rows, header_style="bold", title=grid.heading, title_justify="left"))
+        console.print(
+            text_table(
+                grid.head, grid.rows, header_style="bold", title=grid.heading, title_justify="left"
+            )
+        )
         for sentence in self.conclusions:
             console.print(sentence.told_in(lang), markup=False, highlight=False)
 
@@ -45,7 +49,9 @@ class Finding:
         files = {f"{name}.json": strict_json(self.known, indent=1) + "\n"}
         for lang in LANGS:
             files[f"{name}.md" if lang == "en" else f"{name}.{lang}.md"] = self.markdown(name, lang)
-        for lang, svg in in_both_languages(lambda lang: self.picture(self.known, lang), name).items():
+        for lang, svg in in_both_languages(
+            lambda lang: self.picture(self.known, lang), name
+        ).items():
             files[f"{name}.{lang}.svg"] = as_file(svg)
         for file, text in files.items():
             with packed(folder / file) as written:
@@ -61,7 +67,9 @@ class Finding:
             lines = "\n".join(f"| {' | '.join(row)} |" for row in [grid.head, ruler, *grid.rows])
             parts.append(f"## {grid.heading}\n\n{lines}\n")
         heading = Message("How it was measured").told_in(lang)
-        parts.append(f"## {heading}\n\n" + "".join(f"- {note.told_in(lang)}\n" for note in self.notes))
+        parts.append(
+            f"## {heading}\n\n" + "".join(f"- {note.told_in(lang)}\n" for note in self.notes)
+        )
         return "\n".join(parts)
 
 
@@ -69,16 +77,27 @@ def check_place(name: str, folder: Path) -> None:
     """It can be written there: asked before the probe runs too. Files of its names are written over where NAME.json says that
     this probe wrote it; else they are somebody's."""
     if folder.exists() and not folder.is_dir():
-        raise Mistake("{folder} is a file, where a folder for what was found is to be written; choose another --out.",
-                      folder=folder)  # fmt: skip
+        raise Mistake(
+            "{folder} is a file, where a folder for what was found is to be written; choose another --out.",
+            folder=folder,
+        )
     try:
         ours = take.value(take.json_in(folder / f"{name}.json"), "probe") == name
     except (OSError, ValueError, RecursionError, take.Unfit):
         ours = False
-    for file in () if ours else (f"{name}.{end}" for end in ("json", "md", "zh.md", *(f"{lang}.svg" for lang in LANGS))):
+    for file in (
+        ()
+        if ours
+        else (
+            f"{name}.{end}" for end in ("json", "md", "zh.md", *(f"{lang}.svg" for lang in LANGS))
+        )
+    ):
         if os.path.lexists(folder / file):
-            raise Mistake("{folder} holds {name}, which no probe wrote, and it is left as it is; choose another --out.",
-                          folder=folder, name=file)  # fmt: skip
+            raise Mistake(
+                "{folder} holds {name}, which no probe wrote, and it is left as it is; choose another --out.",
+                folder=folder,
+                name=file,
+            )
 
 
 def growing_numbers(text: str) -> list[int]:

@@ -6,10 +6,16 @@ from wenmai.locale import Listed, Message
 from wenmai.page.pictures import INK, PAPER
 
 # Okabe and Ito's colours; dashes tell apart what shares one.
-LOOKS = {"rnn": ("#d55e00", "-", 2.6), "rnn-residual": ("#c98500", (0, (4, 1.5)), 1.8),
-         "rnn-coupled": ("#858585", (0, (4, 1.5)), 1.8), "rnn-gated": ("#858585", (0, (1, 1.2)), 1.8),
-         "lstm": ("#c75b9b", "-", 1.8), "gru": ("#c75b9b", (0, (4, 1.5)), 1.8), "attention": ("#3f9fdc", "-", 1.8),
-         "transformer": ("#009e73", "-", 1.8)}  # fmt: skip
+LOOKS = {
+    "rnn": ("#d55e00", "-", 2.6),
+    "rnn-residual": ("#c98500", (0, (4, 1.5)), 1.8),
+    "rnn-coupled": ("#858585", (0, (4, 1.5)), 1.8),
+    "rnn-gated": ("#858585", (0, (1, 1.2)), 1.8),
+    "lstm": ("#c75b9b", "-", 1.8),
+    "gru": ("#c75b9b", (0, (4, 1.5)), 1.8),
+    "attention": ("#3f9fdc", "-", 1.8),
+    "transformer": ("#009e73", "-", 1.8),
+}
 WIDTH, HEIGHT, LOW = 14.5, 5.2, 1e-8
 
 
@@ -25,8 +31,12 @@ def picture(known: dict, lang: str):
         axes = figure.add_axes(((left + at * (wide + 0.2)) / WIDTH, bottom, wide / WIDTH, height))
         bars(axes, row, names, lang, at == 0)
     start, wide = 8.35, 2.85
-    for at, (key, title) in enumerate((("before", Message("before training").told_in(lang)),
-                                       ("after", Message("after training").told_in(lang)))):  # fmt: skip
+    for at, (key, title) in enumerate(
+        (
+            ("before", Message("before training").told_in(lang)),
+            ("after", Message("after training").told_in(lang)),
+        )
+    ):
         axes = figure.add_axes(((start + at * (wide + 0.2)) / WIDTH, bottom, wide / WIDTH, height))
         lines = ways_back(axes, faded, key)
         axes.set_title(title, fontsize=12, pad=10)
@@ -35,15 +45,32 @@ def picture(known: dict, lang: str):
             axes.set_ylabel(Message("‖∂L/∂x_t‖, last step = 1").told_in(lang), fontsize=11)
         else:
             axes.tick_params(labelleft=False)
-    figure.legend(lines, [row["rung"] for row in faded], loc="upper center", ncols=4, frameon=False, fontsize=10.5,
-                  bbox_to_anchor=((start + wide + 0.1) / WIDTH, bottom - 0.15 * height), handlelength=2.6)  # fmt: skip
-    figure.text((left + 3.1) / WIDTH, 0.35 / HEIGHT, why(known, lang), ha="center", va="center", fontsize=10.5)
+    figure.legend(
+        lines,
+        [row["rung"] for row in faded],
+        loc="upper center",
+        ncols=4,
+        frameon=False,
+        fontsize=10.5,
+        bbox_to_anchor=((start + wide + 0.1) / WIDTH, bottom - 0.15 * height),
+        handlelength=2.6,
+    )
+    figure.text(
+        (left + 3.1) / WIDTH,
+        0.35 / HEIGHT,
+        why(known, lang),
+        ha="center",
+        va="center",
+        fontsize=10.5,
+    )
     return figure
 
 
 def bars(axes, row: dict, names: list[str], lang: str, named: bool) -> None:
     """The longest T of every rung, rung under rung; a mark a seed."""
-    longest = {rung["rung"]: [climb["longest"] for climb in rung["climbs"]] for rung in row["rungs"]}
+    longest = {
+        rung["rung"]: [climb["longest"] for climb in rung["climbs"]] for rung in row["rungs"]
+    }
     for place, name in enumerate(names):
         far = longest.get(name, [])
         if not far:
@@ -53,7 +80,11 @@ def bars(axes, row: dict, names: list[str], lang: str, named: bool) -> None:
         if ends[0] < ends[1]:
             axes.plot(far, [-place] * len(far), "|", color=INK, ms=9)
         most = ends[1] == row["lengths"][-1]
-        shown = f"< {row['lengths'][0]}" if not ends[1] else f"{'≥ ' if ends[0] == ends[1] and most else ''}{ends[0]}"
+        shown = (
+            f"< {row['lengths'][0]}"
+            if not ends[1]
+            else f"{'≥ ' if ends[0] == ends[1] and most else ''}{ends[0]}"
+        )
         shown += f"–{ends[1]}" if ends[0] < ends[1] else ""
         axes.text(ends[1] + row["lengths"][-1] * 0.02, -place, shown, va="center", fontsize=10.5)
     axes.set_xlim(0, row["lengths"][-1] * 1.22)
@@ -72,7 +103,15 @@ def ways_back(axes, faded: list[dict], key: str) -> list:
     for row in faded:
         colour, dash, size = LOOKS[row["rung"]]
         share = [max(value, LOW / 100) for value in reversed(row[key])]  # the last step first
-        lines += axes.plot(range(len(share)), share, color=colour, ls=dash, lw=size, mec=PAPER, zorder=3 if size > 2 else 2)
+        lines += axes.plot(
+            range(len(share)),
+            share,
+            color=colour,
+            ls=dash,
+            lw=size,
+            mec=PAPER,
+            zorder=3 if size > 2 else 2,
+        )
     values = [value for row in faded for way in ("before", "after") for value in row[way]] or [1.0]
     axes.set_yscale("log")
     axes.set_ylim(max(LOW, min(values) / 2), max(10.0, min(1e8, max(values) * 2)))
@@ -94,10 +133,19 @@ def why(known: dict, lang: str) -> str:
     rnn = next((row for row in known["fading"]["rungs"] if row["rung"] == "rnn"), None)
     if rnn is None:
         return ""
-    factor, steps, left = rnn["a_step_before"], len(rnn["before"]) - 1, power(max(LOW / 100, rnn["before"][0]))
-    return Message("{reason}: before training, each step back multiplies\nits gradient by {factor:.2f}; after {steps} steps "
-                   "about {left} of it is left to learn from.", reason=why_rnn(known), factor=factor, steps=steps,
-                   left=left).told_in(lang)  # fmt: skip
+    factor, steps, left = (
+        rnn["a_step_before"],
+        len(rnn["before"]) - 1,
+        power(max(LOW / 100, rnn["before"][0])),
+    )
+    return Message(
+        "{reason}: before training, each step back multiplies\nits gradient by {factor:.2f}; after {steps} steps "
+        "about {left} of it is left to learn from.",
+        reason=why_rnn(known),
+        factor=factor,
+        steps=steps,
+        left=left,
+    ).told_in(lang)
 
 
 def why_rnn(known: dict) -> Message:
@@ -110,8 +158,11 @@ def rnn_is_first_in(known: dict) -> list[str]:
     """The exercises in which none of the rungs that are chains came less far than rnn, and one came farther."""
     exercises = []
     for row in known["exercises"]:
-        far = {rung["rung"]: min(climb["longest"] for climb in rung["climbs"]) for rung in row["rungs"]
-               if rung["rung"] not in ("attention", "transformer")}  # fmt: skip
+        far = {
+            rung["rung"]: min(climb["longest"] for climb in rung["climbs"])
+            for rung in row["rungs"]
+            if rung["rung"] not in ("attention", "transformer")
+        }
         if "rnn" in far and far["rnn"] == min(far.values()) < max(far.values()):
             exercises.append(row["exercise"])
     return exercises

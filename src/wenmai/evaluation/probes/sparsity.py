@@ -39,7 +39,9 @@ MOST = 5_000_000  # tokens that are counted
 SAMPLE = 1 << 20  # bytes by which the tokens of a longer text are told
 
 
-def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
+def run(
+    source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0
+) -> Iterator:
     """Nothing here is drawn by chance, so the seed changes nothing."""
     began = time.perf_counter()
     assigned = assign_options(settings or {}, {"probe": cells, "text": Lines.learn})
@@ -47,29 +49,54 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     text = beginning(full_text, assigned["text"])
     train, held = text.parts([HELD])
     lines = Lines.learn(train, **assigned["text"])
-    tokens, asked = (np.concatenate([np.zeros(0, np.int32), *lines.token_blocks(part)]) for part in (train, held))
+    tokens, asked = (
+        np.concatenate([np.zeros(0, np.int32), *lines.token_blocks(part)]) for part in (train, held)
+    )
     numbering = Numbering(lines.special, len(lines))
     tokens, asked = numbering.numbers(tokens), numbering.numbers(asked)
     check(source, tokens, asked)
     amounts = yield from cells(tokens, asked, numbering.size, **assigned["probe"])
-    known = {"probe": "sparsity", "data": source, "unit": lines.unit, "tokenizer": lines.name, "vocabulary": numbering.size,
-             "held_out": {"lines": int((asked == END).sum()), "tokens": counted(asked), "unknown": int((asked == UNK).sum())},
-             "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)), "amounts": amounts,
-             "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
+    known = {
+        "probe": "sparsity",
+        "data": source,
+        "unit": lines.unit,
+        "tokenizer": lines.name,
+        "vocabulary": numbering.size,
+        "held_out": {
+            "lines": int((asked == END).sum()),
+            "tokens": counted(asked),
+            "unknown": int((asked == UNK).sum()),
+        },
+        "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)),
+        "amounts": amounts,
+        "seconds": round(time.perf_counter() - began, 2),
+    }
     title = Message("{source}: why n-grams need smoothing", source=source)
-    return Finding(known, title, tables, picture, conclusions(known), measured(known, text.size < full_text.size))
+    return Finding(
+        known,
+        title,
+        tables,
+        picture,
+        conclusions(known),
+        measured(known, text.size < full_text.size),
+    )
 
 
 # The text
 
 
 def text_of(source: str, columns: dict[str, str] | None) -> Corpus:
-    from wenmai.tasks.generate import Generate  # it loads torch, which the list of probes does without
+    from wenmai.tasks.generate import (
+        Generate,
+    )  # it loads torch, which the list of probes does without
 
     table = open_table(source, columns)
     if "text" not in table.names:
-        raise Mistake("{source} has the columns {columns}, expected one named text; name it with --columns text=NAME.",
-                      source=source, columns=listed(table.names))  # fmt: skip
+        raise Mistake(
+            "{source} has the columns {columns}, expected one named text; name it with --columns text=NAME.",
+            source=source,
+            columns=listed(table.names),
+        )
     text = Generate().corpus_of(table)
     text.check()
     return text
@@ -83,15 +110,26 @@ def beginning(text: Corpus, options: dict) -> Corpus:
     sample = Corpus(text.source, text.read, text.start, text.after_line(text.start + SAMPLE))
     lines = Lines.learn(sample, **options)
     tokens = sum(int((block != lines.opening).sum()) for block in lines.token_blocks(sample))
-    return Corpus(text.source, text.read, text.start, text.after_line(text.start + int(most / tokens * sample.size)))
+    return Corpus(
+        text.source,
+        text.read,
+        text.start,
+        text.after_line(text.start + int(most / tokens * sample.size)),
+    )
 
 
 def check(source: str, tokens: np.ndarray, held: np.ndarray) -> None:
     lines, total = int((tokens == END).sum() + (held == END).sum()), counted(tokens) + counted(held)
     if lines < LINES or total < TOKENS or not counted(held):
-        raise Mistake("{source}: found {lines:,} lines with {tokens:,} tokens, expected at least {least} with {fewest:,}, of "
-                      "which 1/64 can be counted; give more text.", source=source, lines=lines, tokens=total, least=LINES,
-                      fewest=TOKENS)  # fmt: skip
+        raise Mistake(
+            "{source}: found {lines:,} lines with {tokens:,} tokens, expected at least {least} with {fewest:,}, of "
+            "which 1/64 can be counted; give more text.",
+            source=source,
+            lines=lines,
+            tokens=total,
+            least=LINES,
+            fewest=TOKENS,
+        )
 
 
 def counted(tokens: np.ndarray) -> int:
@@ -105,27 +143,49 @@ def counted(tokens: np.ndarray) -> int:
 def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int = 5) -> Iterator:
     """Every amount of text with its shares of unseen n-grams and its perplexities; `orders`: up to which order, 1 to 7."""
     if not 1 <= orders <= HIGHEST:
-        raise Mistake("orders={orders}: expected 1 to {most}, up to which order n-grams are counted.", orders=orders,
-                      most=HIGHEST)  # fmt: skip
-    openings, amounts, began = np.append(np.flatnonzero(tokens == BEGIN), len(tokens)), [], time.perf_counter()
+        raise Mistake(
+            "orders={orders}: expected 1 to {most}, up to which order n-grams are counted.",
+            orders=orders,
+            most=HIGHEST,
+        )
+    openings, amounts, began = (
+        np.append(np.flatnonzero(tokens == BEGIN), len(tokens)),
+        [],
+        time.perf_counter(),
+    )
     real, place = held != BEGIN, held_out.places(held, BEGIN)
     for name, share in SHARES.items():
         text = tokens[: openings[np.searchsorted(openings, share * len(tokens))]]
         levels, cut = count(text, vocabulary, orders, BEGIN), last_tenth(text)
         inner = count(text[:cut], vocabulary, orders, BEGIN) if cut else []
         ends = held_out.ends(levels, held, BEGIN)
-        row = {"share": name, "lines": int((text == END).sum()), "tokens": counted(text), "ngrams": list(map(len, levels)),
-               "unseen": [unseen(levels, ends[n], n, real & (place >= n)) for n in range(orders)],
-               "delta": [], "perplexity": {kind: [] for kind in SMOOTHINGS}, "stand_ins": 0}  # fmt: skip
+        row = {
+            "share": name,
+            "lines": int((text == END).sum()),
+            "tokens": counted(text),
+            "ngrams": list(map(len, levels)),
+            "unseen": [unseen(levels, ends[n], n, real & (place >= n)) for n in range(orders)],
+            "delta": [],
+            "perplexity": {kind: [] for kind in SMOOTHINGS},
+            "stand_ins": 0,
+        }
         for n in range(1, orders + 1):
-            yield name, Message("order {order}", order=n), Progress(n - 1, orders, share, inf, 0.0, time.perf_counter() - began)
+            yield (
+                name,
+                Message("order {order}", order=n),
+                Progress(n - 1, orders, share, inf, 0.0, time.perf_counter() - began),
+            )
             row["delta"].append(fitted_delta(inner[:n], text[cut:], BEGIN) if cut else 1.0)
             for kind in SMOOTHINGS:
                 smoothed = smooth(levels[:n], kind, BEGIN, row["delta"][-1])
                 mean = -held_out.log_probs(smoothed.levels, ends[:n])[real].mean() * log(10)
                 row["perplexity"][kind].append(exp(mean) if mean < 700 else inf)
                 row["stand_ins"] += bool(smoothed.notes)
-        yield name, Message("order {order}", order=orders), Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began)
+        yield (
+            name,
+            Message("order {order}", order=orders),
+            Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began),
+        )
         amounts.append(row)
     return amounts
 
@@ -142,39 +202,85 @@ def unseen(levels: list[Level], ends: np.ndarray, n: int, complete: np.ndarray) 
 def measured(known: dict, cut_off: bool) -> list[str]:
     """How it was measured, and what to be wary of."""
     last, held, amounts = known["amounts"][-1], known["held_out"], known["amounts"]
-    notes = [Message("the last tenth is held out: {lines1:,} lines with {tokens1:,} tokens, ends of lines among them; all is "
-                     "{lines2:,} lines with {tokens2:,} tokens before it, and parts of it are its first lines",
-                     lines1=held["lines"], tokens1=held["tokens"], lines2=last["lines"], tokens2=last["tokens"]),
-             Message("all cells know the same {vocabulary:,} tokens, those of all of the training text, so that their "
-                     "perplexities can be compared; {unknown:,} of the tokens held out count as <unk>",
-                     vocabulary=known["vocabulary"], unknown=held["unknown"]),
-             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there"),
-    ]  # fmt: skip
+    notes = [
+        Message(
+            "the last tenth is held out: {lines1:,} lines with {tokens1:,} tokens, ends of lines among them; all is "
+            "{lines2:,} lines with {tokens2:,} tokens before it, and parts of it are its first lines",
+            lines1=held["lines"],
+            tokens1=held["tokens"],
+            lines2=last["lines"],
+            tokens2=last["tokens"],
+        ),
+        Message(
+            "all cells know the same {vocabulary:,} tokens, those of all of the training text, so that their "
+            "perplexities can be compared; {unknown:,} of the tokens held out count as <unk>",
+            vocabulary=known["vocabulary"],
+            unknown=held["unknown"],
+        ),
+        Message(
+            "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there"
+        ),
+    ]
     if cut_off:
-        notes.append(Message("the text is long: only its beginning is read, about {most:,} tokens to learn from", most=MOST))
+        notes.append(
+            Message(
+                "the text is long: only its beginning is read, about {most:,} tokens to learn from",
+                most=MOST,
+            )
+        )
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):
-        notes.append(Message("in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few "
-                             "n-grams were seen once or twice, or the counts run the wrong way", stand_ins=stand_ins,
-                             cells=len(amounts) * len(known["orders"]) * len(SMOOTHINGS)))  # fmt: skip
+        notes.append(
+            Message(
+                "in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few "
+                "n-grams were seen once or twice, or the counts run the wrong way",
+                stand_ins=stand_ins,
+                cells=len(amounts) * len(known["orders"]) * len(SMOOTHINGS),
+            )
+        )
     return notes
 
 
 def conclusions(known: dict) -> list[str]:
     """What to look at."""
     last, highest = known["amounts"][-1], known["orders"][-1]
-    score, kind, order = min((value, kind, n) for kind, row in last["perplexity"].items() for n, value in enumerate(row, 1))
-    gist = [Message("Never seen in all of the training text: {words:.1%} of the 1-grams held out, and {longest:.1%} of the "
-                    "{order}-grams.", words=last["unseen"][0], longest=last["unseen"][-1], order=highest)]  # fmt: skip
+    score, kind, order = min(
+        (value, kind, n)
+        for kind, row in last["perplexity"].items()
+        for n, value in enumerate(row, 1)
+    )
+    gist = [
+        Message(
+            "Never seen in all of the training text: {words:.1%} of the 1-grams held out, and {longest:.1%} of the "
+            "{order}-grams.",
+            words=last["unseen"][0],
+            longest=last["unseen"][-1],
+            order=highest,
+        )
+    ]
     lost = next((n for n, value in enumerate(last["perplexity"]["none"], 1) if value == inf), None)
     if lost:
-        gist.append(Message("Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 "
-                            "and its perplexity is infinite.", order=lost))  # fmt: skip
+        gist.append(
+            Message(
+                "Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 "
+                "and its perplexity is infinite.",
+                order=lost,
+            )
+        )
     ones = last["perplexity"]["add-one"]
     best = min(range(len(ones)), key=ones.__getitem__)
-    gist.append(Message("The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at "
-                        "order {order2} with {perplexity2} and has {perplexity3} at order {order3}.", perplexity1=shown(score),
-                        smoothing=kind, order1=order, order2=best + 1, perplexity2=shown(ones[best]), perplexity3=shown(ones[-1]),
-                        order3=highest))  # fmt: skip
+    gist.append(
+        Message(
+            "The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at "
+            "order {order2} with {perplexity2} and has {perplexity3} at order {order3}.",
+            perplexity1=shown(score),
+            smoothing=kind,
+            order1=order,
+            order2=best + 1,
+            perplexity2=shown(ones[best]),
+            perplexity3=shown(ones[-1]),
+            order3=highest,
+        )
+    )
     return gist
 
 
@@ -182,13 +288,28 @@ def tables(known: dict, lang: str) -> list[Grid]:
     """The perplexities of all of the text first, then what was unseen, then the perplexities of less text."""
     orders = [str(n) for n in known["orders"]]
     head = [Message("amount of text").told_in(lang), phrase("count", "tokens").told_in(lang)]
-    grids = [Grid(Message("Share of n-grams never seen").told_in(lang),
-                  [*head, *(Message("{order}-grams", order=n).told_in(lang) for n in orders)],
-                  [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
-                   for row in known["amounts"]])]  # fmt: skip
+    grids = [
+        Grid(
+            Message("Share of n-grams never seen").told_in(lang),
+            [*head, *(Message("{order}-grams", order=n).told_in(lang) for n in orders)],
+            [
+                [
+                    amount_name(row["share"], lang),
+                    f"{row['tokens']:,}",
+                    *(f"{share:.1%}" for share in row["unseen"]),
+                ]
+                for row in known["amounts"]
+            ],
+        )
+    ]
     for row in reversed(known["amounts"]):
-        heading = Message("Perplexity of the held-out text, {amount}", amount=amount_name(row["share"], lang)).told_in(lang)
-        columns = [Message("smoothing").told_in(lang), *(Message("order {order}", order=n).told_in(lang) for n in orders)]
+        heading = Message(
+            "Perplexity of the held-out text, {amount}", amount=amount_name(row["share"], lang)
+        ).told_in(lang)
+        columns = [
+            Message("smoothing").told_in(lang),
+            *(Message("order {order}", order=n).told_in(lang) for n in orders),
+        ]
         rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
         grids.append(Grid(heading, columns, rows))
     return [grids[1], grids[0], *grids[2:]]
@@ -201,4 +322,10 @@ def amount_name(share: str, lang: str) -> str:
 
 
 def shown(perplexity: float) -> str:
-    return "∞" if perplexity == inf else f"{perplexity:,.1f}" if perplexity < 1000 else f"{perplexity:,.0f}"
+    return (
+        "∞"
+        if perplexity == inf
+        else f"{perplexity:,.1f}"
+        if perplexity < 1000
+        else f"{perplexity:,.0f}"
+    )

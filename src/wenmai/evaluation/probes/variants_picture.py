@@ -25,8 +25,11 @@ def quality(known: dict, lang: str) -> Panel:
 
 def quality_and_cost(known: dict, lang: str) -> list[Panel]:
     rows = known["variants"]
-    return [quality(known, lang), Panel(Message("weights").told_in(lang), [[row["parameters"]] for row in rows]),
-            Panel(Message("seconds to train").told_in(lang), [row["seconds"] for row in rows])]  # fmt: skip
+    return [
+        quality(known, lang),
+        Panel(Message("weights").told_in(lang), [[row["parameters"]] for row in rows]),
+        Panel(Message("seconds to train").told_in(lang), [row["seconds"] for row in rows]),
+    ]
 
 
 def picture(labels: list[str], groups: list[int], panels: list[Panel]):
@@ -37,10 +40,14 @@ def picture(labels: list[str], groups: list[int], panels: list[Panel]):
     width = LEFT + len(panels) * (wide + GAP)
     figure = Figure(figsize=(width, height), dpi=72)
     for at, panel in enumerate(panels):
-        axes = figure.add_axes(((LEFT + at * (wide + GAP)) / width, 0.4 / height, wide / width, 1 - 0.9 / height))
+        axes = figure.add_axes(
+            ((LEFT + at * (wide + GAP)) / width, 0.4 / height, wide / width, 1 - 0.9 / height)
+        )
         draw_panel(axes, panel, groups)
         axes.set_ylim(-len(labels) + 0.4, 0.6)
-        axes.set_yticks([-place for place in range(len(labels))], labels if at == 0 else [""] * len(labels))
+        axes.set_yticks(
+            [-place for place in range(len(labels))], labels if at == 0 else [""] * len(labels)
+        )
         axes.tick_params(length=0, pad=6, labelsize=10.5)
         axes.grid(visible=False, axis="y")
         axes.set_title(panel.title, fontsize=11.5, pad=9)
@@ -57,12 +64,27 @@ def draw_panel(axes, panel: Panel, groups: list[int]) -> None:
         if panel.from_zero:
             axes.barh(-place, median(values), 0.6, color=colour, alpha=0.8)
         else:
-            axes.plot([mean(values)] * 2, [-place - 0.3, -place + 0.3], color=colour, lw=2.6, zorder=2)
+            axes.plot(
+                [mean(values)] * 2, [-place - 0.3, -place + 0.3], color=colour, lw=2.6, zorder=2
+            )
         if len(values) > 1:
-            axes.plot(values, [-place] * len(values), "o", color=INK if panel.from_zero else colour, mec=PAPER,
-                      ms=4 if panel.from_zero else 7, mew=0.7, zorder=3)  # fmt: skip
+            axes.plot(
+                values,
+                [-place] * len(values),
+                "o",
+                color=INK if panel.from_zero else colour,
+                mec=PAPER,
+                ms=4 if panel.from_zero else 7,
+                mew=0.7,
+                zorder=3,
+            )
     ends = [value for values in panel.values for value in values]
     room = (max(ends) - min(ends)) * 0.12 or 0.02 * abs(max(ends)) or 1.0
-    axes.set_xlim(0 if panel.from_zero else min(ends) - room, (max(ends) * 1.08 or 1.0) if panel.from_zero else max(ends) + room)
+    axes.set_xlim(
+        0 if panel.from_zero else min(ends) - room,
+        (max(ends) * 1.08 or 1.0) if panel.from_zero else max(ends) + room,
+    )
     axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(value) if panel.from_zero else f"{value:.4g}"))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: compact(value) if panel.from_zero else f"{value:.4g}")
+    )

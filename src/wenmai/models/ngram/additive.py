@@ -19,7 +19,9 @@ from wenmai.models.ngram.weights import Weights, logarithm
 LEAST, MOST = 1e-8, 1e4  # of δ
 
 
-def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarray] | None = None) -> list[Weights]:
+def additive(
+    levels: list[Level], delta: float, begin: int, kept: list[np.ndarray] | None = None
+) -> list[Weights]:
     """Weights of all n-grams; the counts of those that are not `kept` go to γ."""
     size = len(levels[0]) - 1  # V
     uniform = 1 / size if delta else 0.0
@@ -32,7 +34,9 @@ def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarra
         if kept:
             np.add.at(lost, context[~kept[n]], counts[~kept[n]])
         total = followed + delta * size
-        rest = np.divide(delta * size + lost, total, out=np.ones(len(total)), where=full & (total > 0))
+        rest = np.divide(
+            delta * size + lost, total, out=np.ones(len(total)), where=full & (total > 0)
+        )
         prob = np.full(len(level), uniform)
         seen = full[context] & (total[context] > 0)
         prob[seen] = (counts[seen] / total[context[seen]]) + rest[context[seen]] * uniform
@@ -45,7 +49,9 @@ def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarra
     return weights
 
 
-def contexts_of(levels: list[Level], n: int, begin: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def contexts_of(
+    levels: list[Level], n: int, begin: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the n-grams of a level: which context each stands after, how often every context is followed, and c(hw)."""
     counts = levels[n].count
     if n == 0:
@@ -55,7 +61,9 @@ def contexts_of(levels: list[Level], n: int, begin: int) -> tuple[np.ndarray, np
     return context, np.bincount(context, counts, minlength=len(levels[n - 1])), counts
 
 
-def fitted_delta(levels: list[Level], held: np.ndarray, begin: int, least: float = LEAST, most: float = MOST) -> float:
+def fitted_delta(
+    levels: list[Level], held: np.ndarray, begin: int, least: float = LEAST, most: float = MOST
+) -> float:
     """The δ under which a held-out text is likeliest. `held` (N,) int32: every sentence opened by `begin`, closed by its end."""
     counts, followed, times = held_counts(levels, held, begin)
     size = len(levels[0]) - 1
@@ -78,14 +86,18 @@ def fitted_delta(levels: list[Level], held: np.ndarray, begin: int, least: float
     return float(10 ** ((low + high) / 2))
 
 
-def held_counts(levels: list[Level], held: np.ndarray, begin: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def held_counts(
+    levels: list[Level], held: np.ndarray, begin: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pairs c(hw), c(h) that words of a held-out text have after their contexts, and how many words have them. Words
     after a context that was never seen are left out: they have 1/V under any δ."""
     place, grams, asked = places(held, begin), ends(levels, held, begin), []
     for n in range(len(levels)):
         _, followed, counts = contexts_of(levels, n, begin)
         at, context = grams[n], np.zeros(len(held), np.int64) if n == 0 else before(grams[n - 1])
-        complete = (place >= n if n + 1 == len(levels) else place == n) & (place > 0) & (context != NONE)
+        complete = (
+            (place >= n if n + 1 == len(levels) else place == n) & (place > 0) & (context != NONE)
+        )
         seen = np.where(at[complete] == NONE, 0, counts[at[complete]] if len(counts) else 0)
         asked.append(np.stack([seen, followed[context[complete]] if len(followed) else seen], 1))
     pairs, times = np.unique(np.concatenate(asked), axis=0, return_counts=True)

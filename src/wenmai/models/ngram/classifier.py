@@ -29,31 +29,55 @@ class NgramClassifier:
     per_step = False
 
     def __init__(self, inputs, head, recipe: Recipe):
-        self.recipe, self.classes, self.grams, self.prior = recipe, head.classes, [], np.zeros(head.classes)
+        self.recipe, self.classes, self.grams, self.prior = (
+            recipe,
+            head.classes,
+            [],
+            np.zeros(head.classes),
+        )
         self.balanced = head.weights is not None
         self.numbering = Numbering(inputs.special, inputs.vocabulary, between=True)
         self.vocabulary = self.numbering.size
 
-    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str) -> Iterator[Progress]:  # fmt: skip
+    def learn(
+        self,
+        train: Examples,
+        judge: Callable[[], float] | None,
+        seed: int,
+        minutes: float | None = None,
+        resume: Snapshot | None = None,
+        where: Callable[[int], str] = str,
+    ) -> Iterator[Progress]:
         began, notes = time.perf_counter(), {}
         counts = np.bincount(train.targets, minlength=self.classes)
-        self.prior = np.log(np.full(self.classes, 1 / self.classes) if self.balanced else counts / counts.sum())
+        self.prior = np.log(
+            np.full(self.classes, 1 / self.classes) if self.balanced else counts / counts.sum()
+        )
         self.grams = []
         for number in range(self.classes):
             tokens = self.with_openings(train.inputs.take(np.flatnonzero(train.targets == number)))
-            delta = self.recipe.delta_for(tokens, self.vocabulary) if self.recipe.fits_delta else None
-            grams, own_notes = self.recipe.estimate(count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta)
+            delta = (
+                self.recipe.delta_for(tokens, self.vocabulary) if self.recipe.fits_delta else None
+            )
+            grams, own_notes = self.recipe.estimate(
+                count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta
+            )
             self.grams.append(grams)
             notes |= dict.fromkeys(own_notes)
         if notes:
             first = next(iter(notes))
-            note = Message("in some of the {classes} classes there is little text: {note}", classes=self.classes, note=first)
+            note = Message(
+                "in some of the {classes} classes there is little text: {note}",
+                classes=self.classes,
+                note=first,
+            )
             yield self.progress(0, began, warning=note, passing=True)
         yield self.progress(1, began, score=judge() if judge else None)
 
     def progress(self, step: int, began: float, **more) -> Progress:
-        return Progress(step, 1, float(step), float("nan"), 0.0, time.perf_counter() - began, **more)
+        return Progress(
+            step, 1, float(step), float("nan"), 0.0, time.perf_counter() - began, **more
+        )
 
     def with_openings(self, rows: Sequences) -> np.ndarray:
         """Every row opened by BEGIN and closed by END."""
@@ -69,11 +93,18 @@ class NgramClassifier:
     def outputs(self, inputs: Sequences) -> np.ndarray:
         """log p(c | text) (N, C)"""
         tokens = self.with_openings(inputs)
-        closed, starts = tokens[tokens != BEGIN], np.concatenate([[0], np.cumsum(inputs.lengths + 1)])
-        scores = np.stack([LN10 * grams.score(closed, starts) for grams in self.grams], 1) + self.prior
+        closed, starts = (
+            tokens[tokens != BEGIN],
+            np.concatenate([[0], np.cumsum(inputs.lengths + 1)]),
+        )
+        scores = (
+            np.stack([LN10 * grams.score(closed, starts) for grams in self.grams], 1) + self.prior
+        )
         scores = np.maximum(scores, LOWEST * (inputs.lengths[:, None] + 1))
         top = scores.max(1, keepdims=True)
-        return (scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))).astype(np.float32)
+        return (scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))).astype(
+            np.float32
+        )
 
     def explain(self, inputs: Sequences) -> list[list[Matched]]:
         """Of one text, for every class the n-grams that said its tokens, its end among them."""
@@ -98,6 +129,12 @@ class NgramClassifier:
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
         self.prior = array_of(arrays, "prior", np.float64, self.classes)
-        parts = [{name.removeprefix(f"{number}."): array for name, array in arrays.items() if name.startswith(f"{number}.")}
-                 for number in range(self.classes)]  # fmt: skip
+        parts = [
+            {
+                name.removeprefix(f"{number}."): array
+                for name, array in arrays.items()
+                if name.startswith(f"{number}.")
+            }
+            for number in range(self.classes)
+        ]
         self.grams = [self.recipe.laid_out(part, self.vocabulary) for part in parts]

@@ -55,7 +55,9 @@ def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iter
     parts = threads() if len(tokens) >= SMALL else 1
     cuts = np.linspace(0, len(tokens), parts + 1).astype(np.int64)
     at = np.zeros((parts, vocabulary), np.int64)  # of every part: where it goes on in every bucket
-    side_by_side(tally, [(tokens[first:last], own) for (first, last), own in zip(pairwise(cuts), at)])
+    side_by_side(
+        tally, [(tokens[first:last], own) for (first, last), own in zip(pairwise(cuts), at)]
+    )
     counts = at.sum(0)
     yield words_level(counts)
     if order == 1:
@@ -63,18 +65,39 @@ def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iter
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])  # of the buckets
     pairs, refined = np.empty((len(tokens), 2), np.int32), np.empty((len(tokens), 2), np.int32)
     begun = stacked(starts, at)
-    side_by_side(sort_by_word, [(tokens, *between, own, pairs) for between, own in zip(pairwise(cuts), begun)])
-    words = [0, *np.searchsorted(starts, cuts[1:-1]).tolist(), vocabulary]  # the bounds between parts, now of words
+    side_by_side(
+        sort_by_word,
+        [(tokens, *between, own, pairs) for between, own in zip(pairwise(cuts), begun)],
+    )
+    words = [
+        0,
+        *np.searchsorted(starts, cuts[1:-1]).tolist(),
+        vocabulary,
+    ]  # the bounds between parts, now of words
     at[:] = 0
-    side_by_side(tally_after, [(tokens, *between, own) for between, own in zip(pairwise(words), at)])
+    side_by_side(
+        tally_after, [(tokens, *between, own) for between, own in zip(pairwise(words), at)]
+    )
     begun = stacked(starts, at)
     for _ in range(order - 1):
         at[:] = begun
-        side_by_side(refine, [(tokens, pairs, starts, *part, begin, own, refined) for part, own in zip(pairwise(words), at)])
+        side_by_side(
+            refine,
+            [
+                (tokens, pairs, starts, *part, begin, own, refined)
+                for part, own in zip(pairwise(words), at)
+            ],
+        )
         lengths = side_by_side(sizes, [(refined, starts, *between) for between in pairwise(words)])
         ends = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(lengths, 0)])
         columns = [np.empty(ends[-1, 0], kind) for kind in (np.int32, np.int32, np.int32, np.int64)]
-        side_by_side(cut, [(refined, pairs, starts, *between, *first, *columns) for between, first in zip(pairwise(words), ends)])
+        side_by_side(
+            cut,
+            [
+                (refined, pairs, starts, *between, *first, *columns)
+                for between, first in zip(pairwise(words), ends)
+            ],
+        )
         pairs, refined = refined, pairs
         yield Level(*columns)
         del columns
@@ -152,7 +175,12 @@ def cut(refined, shorter, starts, low, high, real, lost, last, before, after, co
                 refined[place, 1] = number
                 place += 1
             if context >= 0:
-                last[real], before[real], after[real], counts[real] = word, context, shorter[start, 1], place - start
+                last[real], before[real], after[real], counts[real] = (
+                    word,
+                    context,
+                    shorter[start, 1],
+                    place - start,
+                )
                 real += 1
             else:
                 lost += 1

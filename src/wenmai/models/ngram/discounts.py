@@ -50,15 +50,32 @@ def failure_notes(failed: dict[str, list[int]]) -> list[str]:
     for which, numbers in failed.items():
         orders = phrase("orders", "order {order}", order=numbers[-1])
         if len(numbers) > 1:
-            orders = Message("orders {choices} and {order}", choices=Listed(numbers[:-1]), order=numbers[-1])
+            orders = Message(
+                "orders {choices} and {order}", choices=Listed(numbers[:-1]), order=numbers[-1]
+            )
         if which == ONE:
-            notes.append(Message("{orders}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an "
-                                 "estimate; more text, or a lower order, would give one.", orders=orders))  # fmt: skip
+            notes.append(
+                Message(
+                    "{orders}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an "
+                    "estimate; more text, or a lower order, would give one.",
+                    orders=orders,
+                )
+            )
         elif which == THREE:
-            notes.append(Message("{orders}: the counts of counts give no three discounts, so 0.5, 1 and 1.5 stand in; more "
-                                 "text, or smoothing=kneser-ney, would give better ones.", orders=orders))  # fmt: skip
+            notes.append(
+                Message(
+                    "{orders}: the counts of counts give no three discounts, so 0.5, 1 and 1.5 stand in; more "
+                    "text, or smoothing=kneser-ney, would give better ones.",
+                    orders=orders,
+                )
+            )
         else:
-            notes.append(Message("{orders}: Good-Turing needs n-grams that were seen 1 to {most} times, ever fewer of them, so "
-                                 "the discount is 0.5 instead; more text, or smoothing=witten-bell, would do.", orders=orders,
-                                 most=KATZ + 1))  # fmt: skip
+            notes.append(
+                Message(
+                    "{orders}: Good-Turing needs n-grams that were seen 1 to {most} times, ever fewer of them, so "
+                    "the discount is 0.5 instead; more text, or smoothing=witten-bell, would do.",
+                    orders=orders,
+                    most=KATZ + 1,
+                )
+            )
     return notes

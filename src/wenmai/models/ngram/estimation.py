@@ -34,19 +34,29 @@ class Recipe:
 
     def __post_init__(self):
         if not 1 <= self.order <= HIGHEST:
-            raise Mistake("order={order}: expected 1 to {most}, how long the n-grams are.", order=self.order, most=HIGHEST)
+            raise Mistake(
+                "order={order}: expected 1 to {most}, how long the n-grams are.",
+                order=self.order,
+                most=HIGHEST,
+            )
         if self.delta is not None and self.smoothing != "add-delta":
-            raise Mistake("delta={delta:g} goes with smoothing=add-delta; leave it out.", delta=self.delta)
+            raise Mistake(
+                "delta={delta:g} goes with smoothing=add-delta; leave it out.", delta=self.delta
+            )
         pruning.thresholds(self.prune, self.order)
 
     @property
     def fits_delta(self) -> bool:
         return self.smoothing == "add-delta" and self.delta is None
 
-    def estimate(self, levels: list[Level], delta: float | None = None) -> tuple[Table | Trie, list[str]]:
+    def estimate(
+        self, levels: list[Level], delta: float | None = None
+    ) -> tuple[Table | Trie, list[str]]:
         """(the model, what is worth saying of it); δ where it was fitted. What the levels count is given back."""
         chosen = delta if self.delta is None else self.delta
-        levels, smoothed = pruning.by_count(levels, self.prune, self.smoothing, BEGIN, 1.0 if chosen is None else chosen)
+        levels, smoothed = pruning.by_count(
+            levels, self.prune, self.smoothing, BEGIN, 1.0 if chosen is None else chosen
+        )
         if self.threshold:
             levels, smoothed = pruning.by_entropy(levels, smoothed, self.threshold)
         for level in levels:
@@ -57,17 +67,32 @@ class Recipe:
         if delta is None:
             return []
         if not LEAST * 1.01 < delta < MOST / 1.01:
-            return [Message("add-delta: δ = {delta:.4g}, the end of what is tried, since held-out lines of this text are all "
-                            "like the others, or like none; choose it with --set delta=0.1 or so", delta=delta)]  # fmt: skip
-        return [Message("add-delta: δ = {delta:.4g}, fitted on held-out lines of the text", delta=delta)]
+            return [
+                Message(
+                    "add-delta: δ = {delta:.4g}, the end of what is tried, since held-out lines of this text are all "
+                    "like the others, or like none; choose it with --set delta=0.1 or so",
+                    delta=delta,
+                )
+            ]
+        return [
+            Message("add-delta: δ = {delta:.4g}, fitted on held-out lines of the text", delta=delta)
+        ]
 
     def laid_out(self, arrays: dict[str, np.ndarray], vocabulary: int) -> Table | Trie:
         """A model from its arrays; Unfit where it knows other words."""
         grams = LAYOUTS[self.layout].from_arrays(arrays)
         if grams.sizes[0] != vocabulary:
-            raise Unfit("found {words} words, expected {expected}", words=grams.sizes[0], expected=vocabulary)
+            raise Unfit(
+                "found {words} words, expected {expected}",
+                words=grams.sizes[0],
+                expected=vocabulary,
+            )
         if len(grams.sizes) != self.order:
-            raise Unfit("found n-grams of {orders} orders, expected {expected}", orders=len(grams.sizes), expected=self.order)
+            raise Unfit(
+                "found n-grams of {orders} orders, expected {expected}",
+                orders=len(grams.sizes),
+                expected=self.order,
+            )
         return grams
 
     def delta_for(self, tokens: np.ndarray, vocabulary: int) -> float:

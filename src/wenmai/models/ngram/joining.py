@@ -16,20 +16,28 @@ UNSEEN = -99.0  # log p of a word that a file does not give
 def joined(tables: list[tuple], words: list[str], path: Path) -> tuple[list[Level], Smoothed]:
     """From (words (M, n), log p (M,), back-off (M,)) of every order. What a longer n-gram begins or ends with is added."""
     rows = [np.arange(len(words), dtype=np.int32)[:, None]] + [table[0] for table in tables[1:]]
-    parts: list = [None] * len(rows)  # of every order, which of the order below it begins and ends with
+    parts: list = [None] * len(
+        rows
+    )  # of every order, which of the order below it begins and ends with
     for n in range(len(rows) - 1, 0, -1):
         slots = hashed(rows[n - 1], words, path) if n > 1 else None
         parts[n] = [places(rows[n], skip, rows[n - 1], slots) for skip in (0, 1)]
         lacking = [part < 0 for part in parts[n]]
         if any(map(np.any, lacking)):
-            more = np.unique(np.concatenate([rows[n][lacking[0], :-1], rows[n][lacking[1], 1:]]), axis=0)
+            more = np.unique(
+                np.concatenate([rows[n][lacking[0], :-1], rows[n][lacking[1], 1:]]), axis=0
+            )
             rows[n - 1] = np.concatenate([rows[n - 1], more])
             slots = hashed(rows[n - 1], words, path)
             parts[n] = [places(rows[n], skip, rows[n - 1], slots) for skip in (0, 1)]
     hashed(rows[-1], words, path)
     prob, backoff = np.full(len(words), UNSEEN, np.float32), np.zeros(len(words), np.float32)
     prob[tables[0][0][:, 0]], backoff[tables[0][0][:, 0]] = tables[0][1:]
-    levels, weights, rank = [words_level(np.zeros(len(words), np.int64))], [Weights(prob, backoff)], rows[0][:, 0]
+    levels, weights, rank = (
+        [words_level(np.zeros(len(words), np.int64))],
+        [Weights(prob, backoff)],
+        rows[0][:, 0],
+    )
     for n in range(1, len(rows)):
         context, suffix = (rank[part] for part in parts[n])
         order = np.argsort(suffix.astype(np.int64) * len(words) + rows[n][:, 0])
@@ -37,7 +45,10 @@ def joined(tables: list[tuple], words: list[str], path: Path) -> tuple[list[Leve
         rank[order] = np.arange(len(order), dtype=np.int32)
         context, suffix = context[order], suffix[order]
         below, listed = weights[-1], len(tables[n][1])
-        prob, backoff = below.backoff[context] + below.log_prob[suffix], np.zeros(len(order), np.float32)
+        prob, backoff = (
+            below.backoff[context] + below.log_prob[suffix],
+            np.zeros(len(order), np.float32),
+        )
         own = order < listed  # the others were added, and are backed off for
         prob[own], backoff[own] = tables[n][1][order[own]], tables[n][2][order[own]]
         levels.append(Level(rows[n][order, -1], context, suffix, np.zeros(len(order), np.int64)))
@@ -51,8 +62,12 @@ def hashed(rows: np.ndarray, words: list[str], path: Path) -> np.ndarray:
     twice = enter(np.ascontiguousarray(rows), slots)
     if twice != NONE and rows.shape[1] > 1:
         gram = " ".join(words[word] for word in rows[twice])
-        raise Mistake("{file}: the {order}-gram {gram!r} stands there twice; remove one of them.", file=path, order=rows.shape[1],
-                      gram=short(gram))  # fmt: skip
+        raise Mistake(
+            "{file}: the {order}-gram {gram!r} stands there twice; remove one of them.",
+            file=path,
+            order=rows.shape[1],
+            gram=short(gram),
+        )
     return slots
 
 

@@ -56,25 +56,40 @@ def at_most_zero(log_prob):
 
 
 def tested(log_prob: np.ndarray, backoff: np.ndarray) -> Weights:
-    return Weights(np.where(log_prob <= NOTHING, log_prob, FLOOR), np.where(backoff < DEAREST, backoff, NOTHING))
+    return Weights(
+        np.where(log_prob <= NOTHING, log_prob, FLOOR),
+        np.where(backoff < DEAREST, backoff, NOTHING),
+    )
 
 
 def in_order(levels: list[Level], smoothed: Smoothed) -> tuple[list[Level], list[Weights]]:
     """The n-grams sorted as they are when counted, by their last word and then by their context; those of a file may not be."""
-    ordered, weights, place = [levels[0]], [smoothed.levels[0]], None  # where each of the level below has moved; None: nowhere
+    ordered, weights, place = (
+        [levels[0]],
+        [smoothed.levels[0]],
+        None,
+    )  # where each of the level below has moved; None: nowhere
     for level, own in zip(levels[1:], smoothed.levels[1:]):
         if place is None and sorted_already(level.word, level.context):
             ordered.append(level)
             weights.append(own)
             continue
-        context, suffix = (level.context, level.suffix) if place is None else (place[level.context], place[level.suffix])
+        context, suffix = (
+            (level.context, level.suffix)
+            if place is None
+            else (place[level.context], place[level.suffix])
+        )
         order = np.argsort(level.word.astype(np.int64) << 32 | context, kind="stable")
         ordered.append(Level(level.word[order], context[order], suffix[order], level.count[order]))
         weights.append(Weights(own.log_prob[order], own.backoff[order]))
         place = np.empty(len(level), np.int32)
         place[order] = np.arange(len(level), dtype=np.int32)
-    return ordered, [own if (own.log_prob <= NOTHING).all() else Weights(np.minimum(own.log_prob, NOTHING), own.backoff)
-                   for own in weights]  # fmt: skip
+    return ordered, [
+        own
+        if (own.log_prob <= NOTHING).all()
+        else Weights(np.minimum(own.log_prob, NOTHING), own.backoff)
+        for own in weights
+    ]
 
 
 @njit(cache=True, nogil=True)
@@ -93,7 +108,9 @@ def places(keys: np.ndarray, asked: np.ndarray) -> np.ndarray:
     return at.astype(np.int32)
 
 
-def array_of(arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int | None) -> np.ndarray:
+def array_of(
+    arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int | None
+) -> np.ndarray:
     """One of the arrays, read only; None stands for any length."""
     return fixed(take.array(arrays, name, kind, *shape))
 
@@ -101,8 +118,17 @@ def array_of(arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int |
 def sizes_of(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """How many n-grams each order has."""
     sizes = array_of(arrays, "sizes", np.int64, None)
-    if not (1 <= len(sizes) <= HIGHEST and sizes[0] >= len(SPECIAL) and (sizes >= 0).all() and (sizes < 1 << 31).all()):
-        raise Unfit("sizes: expected 1 to {most} of them, the first at least {least}", most=HIGHEST, least=len(SPECIAL))
+    if not (
+        1 <= len(sizes) <= HIGHEST
+        and sizes[0] >= len(SPECIAL)
+        and (sizes >= 0).all()
+        and (sizes < 1 << 31).all()
+    ):
+        raise Unfit(
+            "sizes: expected 1 to {most} of them, the first at least {least}",
+            most=HIGHEST,
+            least=len(SPECIAL),
+        )
     return sizes
 
 
@@ -117,17 +143,27 @@ def numbers(values: np.ndarray, kind: type = np.int32) -> np.ndarray:
     values = np.asarray(values)
     if values.dtype != kind:
         bounds = np.iinfo(kind)
-        values = np.where((values >= bounds.min) & (values <= bounds.max), values, NONE).astype(kind)
+        values = np.where((values >= bounds.min) & (values <= bounds.max), values, NONE).astype(
+            kind
+        )
     return fixed(np.ascontiguousarray(values))
 
 
-def read_through(kernel: Callable, known: tuple, tokens: np.ndarray, starts: np.ndarray, threads: int | None,
-                 separately: bool = False) -> np.ndarray:  # fmt: skip
+def read_through(
+    kernel: Callable,
+    known: tuple,
+    tokens: np.ndarray,
+    starts: np.ndarray,
+    threads: int | None,
+    separately: bool = False,
+) -> np.ndarray:
     """Σ log p of every sentence (sentences,), or log p of every token (N,); each thread reads as many tokens."""
     tokens, starts, sentences = numbers(tokens), numbers(starts, np.int64), len(starts) - 1
     sums, each = np.zeros(sentences), np.zeros(len(tokens) if separately else 0, np.float32)
     threads = max(1, min(threads or every(), len(tokens) // FEW))
     cuts = np.searchsorted(starts[:sentences], len(tokens) * np.arange(1, threads) // threads)
     cuts = [0, *np.maximum.accumulate(cuts).tolist(), sentences]
-    side_by_side(lambda first, last: kernel(*known, tokens, starts, first, last, sums, each), pairwise(cuts))
+    side_by_side(
+        lambda first, last: kernel(*known, tokens, starts, first, last, sums, each), pairwise(cuts)
+    )
     return each if separately else sums

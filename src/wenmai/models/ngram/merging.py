@@ -35,28 +35,44 @@ class Column(Spool):
         super().__init__(folder)
 
     def append(self, values: np.ndarray) -> None:
-        super().append(memoryview(np.ascontiguousarray(values, self.kind)).cast("B") if values.size else b"")
+        super().append(
+            memoryview(np.ascontiguousarray(values, self.kind)).cast("B") if values.size else b""
+        )
         self.size += values.size
 
     def no_room(self, error: OSError) -> Mistake:
         if not self.named:
             return super().no_room(error)
-        return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name another "
-                       "folder.", folder=self.folder, why=Theirs(error.strerror or error))  # fmt: skip
+        return Mistake(
+            "{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name another "
+            "folder.",
+            folder=self.folder,
+            why=Theirs(error.strerror or error),
+        )
 
     def array(self) -> np.ndarray:
         """(size,); the file lives as long as it."""
-        return np.frombuffer(mmap.mmap(self.file.fileno(), 0), self.kind) if self.size else np.zeros(0, self.kind)
+        return (
+            np.frombuffer(mmap.mmap(self.file.fileno(), 0), self.kind)
+            if self.size
+            else np.zeros(0, self.kind)
+        )
 
 
-def merged(rows: np.ndarray, ends: list[int], below: np.ndarray, bases: list[int]) -> Iterator[tuple[np.ndarray, ...]]:
+def merged(
+    rows: np.ndarray, ends: list[int], below: np.ndarray, bases: list[int]
+) -> Iterator[tuple[np.ndarray, ...]]:
     """(first words, suffixes, counts) of an order, some at a time. Run r is rows[ends[r] : ends[r + 1]], its (n−1)-grams begin at
     below[bases[r]]. The second column of the rows is then the number of each among all, as the next order needs it."""
     at, stop = np.array(ends[:-1], np.int64), np.array(ends[1:], np.int64)
     origin = np.array(bases[:-1] or [0] * len(at), np.int64)
     number = 0
     while True:
-        first, suffix, counts = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64)
+        first, suffix, counts = (
+            np.empty(CHUNK, np.int32),
+            np.empty(CHUNK, np.int32),
+            np.empty(CHUNK, np.int64),
+        )
         filled = merge(rows, at, stop, below, origin, number, first, suffix, counts)
         yield first[:filled], suffix[:filled], counts[:filled]
         number += filled
@@ -73,13 +89,19 @@ class Tree:
 
     def add(self, chunks: Iterable[tuple[np.ndarray, ...]]) -> None:
         below, kinds = self.levels[-1], (np.int32, np.int32, np.int64, np.int32, np.int32)
-        first, suffix, count, word, context = columns = [Column(kind, self.folder) for kind in kinds]
+        first, suffix, count, word, context = columns = [
+            Column(kind, self.folder) for kind in kinds
+        ]
         for firsts, suffixes, counts in chunks:
             for column, values in zip(columns, (firsts, suffixes, counts, below.word[suffixes])):
                 column.append(values)
             if first.size > MOST:
-                raise Mistake("the text has more than {most:,} n-grams of {order} words, expected fewer; choose a lower order, "
-                              "or less text.", most=MOST, order=len(self.levels) + 1)  # fmt: skip
+                raise Mistake(
+                    "the text has more than {most:,} n-grams of {order} words, expected fewer; choose a lower order, "
+                    "or less text.",
+                    most=MOST,
+                    order=len(self.levels) + 1,
+                )
         firsts, suffixes = first.array(), suffix.array()
         if len(self.levels) == 1:
             context = first
@@ -87,8 +109,16 @@ class Tree:
             longer = self.longer()
             starts = range(0, len(firsts), CHUNK)
             for some in range(0, len(starts), threads()):
-                calls = [(firsts[start : start + CHUNK], suffixes[start : start + CHUNK], below.context, longer, self.first)
-                         for start in starts[some : some + threads()]]  # fmt: skip
+                calls = [
+                    (
+                        firsts[start : start + CHUNK],
+                        suffixes[start : start + CHUNK],
+                        below.context,
+                        longer,
+                        self.first,
+                    )
+                    for start in starts[some : some + threads()]
+                ]
                 for numbers in side_by_side(contexts, calls):
                     context.append(numbers)
         self.levels.append(Level(word.array(), context.array(), suffixes, count.array()))
@@ -96,7 +126,12 @@ class Tree:
 
     def longer(self) -> np.ndarray:
         """For every n-gram two orders below, where those of the order below begin that end with it; (M + 1,)"""
-        suffix, size, at, starts = self.levels[-1].suffix, len(self.levels[-2]) + 1, 0, Column(np.int32, self.folder)
+        suffix, size, at, starts = (
+            self.levels[-1].suffix,
+            len(self.levels[-2]) + 1,
+            0,
+            Column(np.int32, self.folder),
+        )
         for low in range(0, size, CHUNK):
             block = np.empty(min(CHUNK, size - low), np.int32)
             at = begins(suffix, low, at, block)
@@ -106,7 +141,9 @@ class Tree:
 
 @njit(inline="always")
 def key_of(rows, at, below, origin):
-    suffix = below[origin + rows[at, 1], 1] if len(below) else rows[at, 1]  # a word has the same number in all runs
+    suffix = (
+        below[origin + rows[at, 1], 1] if len(below) else rows[at, 1]
+    )  # a word has the same number in all runs
     return (np.uint64(suffix) << np.uint64(32)) | np.uint64(rows[at, 0])
 
 
@@ -140,7 +177,11 @@ def merge(rows, at, ends, below, origin, number, first, suffix, count):
         if filled == 0 or key != last:
             if filled == len(first):
                 break
-            first[filled], suffix[filled], count[filled] = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32), 0
+            first[filled], suffix[filled], count[filled] = (
+                key & np.uint64(0xFFFFFFFF),
+                key >> np.uint64(32),
+                0,
+            )
             last = key
             filled += 1
         count[filled - 1] += rows[at[one], 2]

@@ -37,18 +37,37 @@ State = tuple[int, ...]
 SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def ngram(inputs, head, *, order: Count | None = None, smoothing: Smoothing = "modified-kneser-ney", delta: float | None = None,
-          prune: str = "0", threshold: float = 0.0, layout: Layout = "fast", memory: str | None = None,
-          engine: Literal["local", "spark"] = "local"):  # fmt: skip
+def ngram(
+    inputs,
+    head,
+    *,
+    order: Count | None = None,
+    smoothing: Smoothing = "modified-kneser-ney",
+    delta: float | None = None,
+    prune: str = "0",
+    threshold: float = 0.0,
+    layout: Layout = "fast",
+    memory: str | None = None,
+    engine: Literal["local", "spark"] = "local",
+):
     """`order`: how long the n-grams are, 1 to 7 (5 unless said; 3 to classify). `delta` goes with add-delta: given, or fitted
     on the last tenth of the text. `prune` drops what was seen so often or less, order by order ("0 0 1"; the last number holds
     for the rest); `threshold` what raises perplexity by a smaller share than this when it goes. `layout`: fast, or small on
     disk. `memory`: what counting may take, such as 2G; what is more goes to disk in sorted runs. `engine`: count here, or on
     Spark."""
     if inputs.kind not in ("lines", "tokens"):
-        raise Mistake("the rung ngram reads text; for numbers and images use another, such as softmax.")
+        raise Mistake(
+            "the rung ngram reads text; for numbers and images use another, such as softmax."
+        )
     classes = isinstance(head, OneOf)
-    chosen = Recipe((3 if classes else 5) if order is None else order, smoothing, delta, prune, threshold, layout)
+    chosen = Recipe(
+        (3 if classes else 5) if order is None else order,
+        smoothing,
+        delta,
+        prune,
+        threshold,
+        layout,
+    )
     bound = size_in_bytes(memory)
     if not classes:
         return NGram(inputs, chosen, bound, engine)
@@ -61,7 +80,13 @@ class NGram:
     has_probabilities = per_step = mapped = carried = True
 
     def __init__(self, inputs: Lines, recipe: Recipe, memory: int | None, engine: str):
-        self.inputs, self.recipe, self.memory, self.engine, self.grams = inputs, recipe, memory, engine, None
+        self.inputs, self.recipe, self.memory, self.engine, self.grams = (
+            inputs,
+            recipe,
+            memory,
+            engine,
+            None,
+        )
         self.asked: dict[str, int] = {}  # numbers of words that `advanced` was given
 
     @cached_property
@@ -79,25 +104,46 @@ class NGram:
         tokens = self.inputs.tokens()
         if self.numbering.plain:
             return tokens
-        return [*SPECIAL, *(tokens[number] for number in self.numbering.tokenizer_ids[len(SPECIAL) :])]
+        return [
+            *SPECIAL,
+            *(tokens[number] for number in self.numbering.tokenizer_ids[len(SPECIAL) :]),
+        ]
 
     # Learning
 
-    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str) -> Iterator[Progress]:  # fmt: skip
+    def learn(
+        self,
+        train: Examples,
+        judge: Callable[[], float] | None,
+        seed: int,
+        minutes: float | None = None,
+        resume: Snapshot | None = None,
+        where: Callable[[int], str] = str,
+    ) -> Iterator[Progress]:
         began, text = time.perf_counter(), train.inputs
 
         def progress(step: int, note: str = "", **more) -> Progress:
-            return Progress(step, 3, step / 3, float("nan"), 0.0, time.perf_counter() - began, note=note, **more)
+            return Progress(
+                step, 3, step / 3, float("nan"), 0.0, time.perf_counter() - began, note=note, **more
+            )
 
         yield progress(0, "counting")
         if self.engine == "spark":
             levels = self.counted_on_spark(text)
         else:
-            levels = count_blocks(map(self.numbering.numbers, text.blocks()), lambda: self.size, self.recipe.order, self.memory)
+            levels = count_blocks(
+                map(self.numbering.numbers, text.blocks()),
+                lambda: self.size,
+                self.recipe.order,
+                self.memory,
+            )
         self.check(levels, text)
         yield progress(1, "smoothing")
-        delta = self.recipe.delta_for(self.numbering.numbers(beginning(text)), self.size) if self.recipe.fits_delta else None
+        delta = (
+            self.recipe.delta_for(self.numbering.numbers(beginning(text)), self.size)
+            if self.recipe.fits_delta
+            else None
+        )
         self.grams, notes = self.recipe.estimate(levels, delta)
         for note in self.recipe.delta_notes(delta) + notes:
             yield progress(2, warning=note, passing=True)
@@ -105,9 +151,16 @@ class NGram:
 
     def counted_on_spark(self, text: Running):
         lines, path = self.inputs, text.corpus.path
-        if path is None or lines.tokenizer is not None or lines.words is not None or lines.lowercase:
-            raise Mistake("engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, "
-                          "vocabulary, min_count, lowercase and shares that are held out.")  # fmt: skip
+        if (
+            path is None
+            or lines.tokenizer is not None
+            or lines.words is not None
+            or lines.lowercase
+        ):
+            raise Mistake(
+                "engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, "
+                "vocabulary, min_count, lowercase and shares that are held out."
+            )
         from wenmai.models.ngram.spark import count_on_spark
 
         lines.words, levels = count_on_spark(path, self.recipe.order)
@@ -116,31 +169,48 @@ class NGram:
     def check(self, levels: list, text: Running) -> None:
         tokens = int(levels[0].count.sum() - levels[0].count[BEGIN] - levels[0].count[END])
         if not tokens:
-            raise Mistake("{file} is empty; expected at least one line of text.", file=text.corpus.source)
+            raise Mistake(
+                "{file} is empty; expected at least one line of text.", file=text.corpus.source
+            )
         if tokens < self.recipe.order:
-            raise Mistake("{file}: found {tokens} tokens, expected at least as many as the order, {order}; give more text, or "
-                          "a lower order.", file=text.corpus.source, tokens=tokens, order=self.recipe.order)  # fmt: skip
+            raise Mistake(
+                "{file}: found {tokens} tokens, expected at least as many as the order, {order}; give more text, or "
+                "a lower order.",
+                file=text.corpus.source,
+                tokens=tokens,
+                order=self.recipe.order,
+            )
 
     # Scoring
 
-    def scored(self, blocks: Iterable[bytes], independent: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+    def scored(
+        self, blocks: Iterable[bytes], independent: bool = False
+    ) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(block, Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores. No line knows
         another, whether they stand apart or not."""
         for block in blocks:
             pieces = cut(block, min(PIECE, max(LEAST, len(block) // threads() + 1)))
-            sums, lengths, unknown = zip(*side_by_side(self.scored_piece, ((piece,) for piece in pieces)))
+            sums, lengths, unknown = zip(
+                *side_by_side(self.scored_piece, ((piece,) for piece in pieces))
+            )
             yield block, np.concatenate(sums), np.concatenate(lengths), sum(unknown)
 
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         tokens, starts = self.inputs.numbers(block)
         unknown = int((tokens == self.inputs.special.unknown).sum())
-        return LN10 * self.grams.score(self.numbering.numbers(tokens), starts, threads=1), np.diff(starts), unknown
+        return (
+            LN10 * self.grams.score(self.numbering.numbers(tokens), starts, threads=1),
+            np.diff(starts),
+            unknown,
+        )
 
     def token_scores(self, blocks: Iterable[bytes]) -> Iterator[TokenScores]:
         """The same token by token; there is nothing (N, 0) that a head would read."""
         for block in blocks:
             tokens, starts = self.inputs.numbers(block)
-            log_probs = LN10 * self.grams.score(self.numbering.numbers(tokens), starts, separately=True).astype(np.float64)
+            log_probs = LN10 * self.grams.score(
+                self.numbering.numbers(tokens), starts, separately=True
+            ).astype(np.float64)
             yield TokenScores(tokens, log_probs, torch.zeros(len(tokens), 0))
 
     # Word by word
@@ -148,7 +218,9 @@ class NGram:
     def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
         """Σ log p of these tokens, after those of a text that a line opens."""
         state, total = self.initial_state(), 0.0
-        for at, token in enumerate(self.numbering.numbers(np.concatenate([before, tokens]).astype(np.int64)).tolist()):
+        for at, token in enumerate(
+            self.numbering.numbers(np.concatenate([before, tokens]).astype(np.int64)).tolist()
+        ):
             log_prob, state = self.grams.one(state, token)
             total += log_prob if at >= len(before) else 0.0
             state = self.initial_state() if token == END else state
@@ -233,7 +305,11 @@ def cut(block: bytes, size: int) -> Iterator[bytes]:
     """Into pieces of whole lines."""
     at = 0
     while at < len(block):
-        end = len(block) if at + size >= len(block) else block.find(b"\n", at + size) + 1 or len(block)
+        end = (
+            len(block)
+            if at + size >= len(block)
+            else block.find(b"\n", at + size) + 1 or len(block)
+        )
         yield block[at:end]
         at = end
 
@@ -248,5 +324,8 @@ def size_in_bytes(text: str | None) -> int | None:
     except (ValueError, KeyError, OverflowError):
         size = 0
     if size < 1 << 20:
-        raise Mistake("memory={memory}: expected a size of at least 1M, such as 500M or 2G.", memory=short(text))
+        raise Mistake(
+            "memory={memory}: expected a size of at least 1M, such as 500M or 2G.",
+            memory=short(text),
+        )
     return size

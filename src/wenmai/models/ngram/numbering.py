@@ -24,7 +24,9 @@ class Numbering:
         if between:
             self.own[special.separator] = first - 1
         self.size = first + len(known)
-        self.tokenizer_ids = np.full(self.size, -1, np.int64)  # ours → the tokenizer's, where it has it and it may be written
+        self.tokenizer_ids = np.full(
+            self.size, -1, np.int64
+        )  # ours → the tokenizer's, where it has it and it may be written
         self.tokenizer_ids[self.own[known]], self.tokenizer_ids[END] = known, special.end
         if special.unknown is not None:
             self.tokenizer_ids[UNK] = special.unknown

@@ -80,11 +80,15 @@ def weights_at(data, plan, at):
     """(log p, the back-off weight, which means nothing in the highest order)"""
     both = bits_at(data, plan[0] + at * plan[1] + plan[2], PROB + BACKOFF)
     prob = np.uint32(both | np.uint64(0x80000000))  # with its sign again
-    return proper(prob.view(np.float32)), weight(np.uint32(both >> np.uint64(PROB)).view(np.float32))
+    return proper(prob.view(np.float32)), weight(
+        np.uint32(both >> np.uint64(PROB)).view(np.float32)
+    )
 
 
 @njit(inline="always")
 def longer_at(data, plan, at, most):
     """(where those that end with this one begin, and end)"""
     bit = plan[0] + at * plan[1] + plan[2] + PROB + BACKOFF
-    return np.int64(bits_at(data, bit, plan[3])), min(np.int64(bits_at(data, bit + plan[1], plan[3])), most)
+    return np.int64(bits_at(data, bit, plan[3])), min(
+        np.int64(bits_at(data, bit + plan[1], plan[3])), most
+    )

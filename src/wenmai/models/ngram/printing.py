@@ -21,8 +21,11 @@ def spelled(word: str, spaces: bool) -> str:
 
 def read_back(word: str) -> str:
     """What `spelled` was given."""
-    return re.sub(r"(?:\\x[0-9A-F]{2})+", lambda escape: bytes.fromhex(escape[0].replace("\\x", "")).decode("utf-8", "replace"),
-                  word.replace(SPACE, " "))  # fmt: skip
+    return re.sub(
+        r"(?:\\x[0-9A-F]{2})+",
+        lambda escape: bytes.fromhex(escape[0].replace("\\x", "")).decode("utf-8", "replace"),
+        word.replace(SPACE, " "),
+    )
 
 
 def words_of(levels: list[Level], first: int, last: int) -> np.ndarray:

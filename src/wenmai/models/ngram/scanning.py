@@ -48,7 +48,9 @@ def scan(data, at, n, letters, starts, slots, grams, numbers):
                 grams[rows, 0], grams[rows, 1] = cells[1, 0], cells[1, 1]
             else:
                 for word in range(n):
-                    number = number_of(data, cells[word + 1, 0], cells[word + 1, 1], letters, starts, slots)
+                    number = number_of(
+                        data, cells[word + 1, 0], cells[word + 1, 1], letters, starts, slots
+                    )
                     if number < 0:
                         return UNKNOWN, at, rows, lines, word + 1
                     grams[rows, word] = number
@@ -83,7 +85,10 @@ def same(data, at, end, letters):
     return equal
 
 
-INFINITE = tuple(np.frombuffer(word, np.uint8).copy() for word in (b"inf", b"infinity", b"Inf", b"Infinity", b"INF", b"INFINITY"))
+INFINITE = tuple(
+    np.frombuffer(word, np.uint8).copy()
+    for word in (b"inf", b"infinity", b"Inf", b"Infinity", b"INF", b"INFINITY")
+)
 
 
 @njit(cache=True, nogil=True)

@@ -36,28 +36,42 @@ SMALL = 1 << 16  # n-grams: fewer are not worth a thread
 ADDITIVE = ("none", "add-one", "add-delta")
 
 
-def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
-           kept: list[np.ndarray] | None = None) -> Smoothed:  # fmt: skip
+def smooth(
+    levels: list[Level],
+    kind: Smoothing,
+    begin: int,
+    delta: float = 1.0,
+    kept: list[np.ndarray] | None = None,
+) -> Smoothed:
     """Probabilities and back-off weights of all n-grams. `begin` opens a sentence and never follows anything. What n-grams would
     have that are not `kept` (a mask for every order) goes to γ; pruning.by_count then takes them out."""
     if kind in ADDITIVE:
         if kind == "add-delta" and not 0 < delta < np.inf:
-            raise Mistake("delta={value:g}: expected a number above 0, which is added to every count; 1 is usual, and less is "
-                          "mostly better.", value=delta)  # fmt: skip
-        return Smoothed(additive(levels, {"none": 0.0, "add-one": 1.0}.get(kind, delta), begin, kept), kind=kind)
+            raise Mistake(
+                "delta={value:g}: expected a number above 0, which is added to every count; 1 is usual, and less is "
+                "mostly better.",
+                value=delta,
+            )
+        return Smoothed(
+            additive(levels, {"none": 0.0, "add-one": 1.0}.get(kind, delta), begin, kept), kind=kind
+        )
     weights, discounts_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
     for n, level in enumerate(levels):
         counts = adjusted(levels, n, begin) if kind.endswith("kneser-ney") else level.count
         if n == 0:
             counts = np.where(levels[0].word == begin, 0, counts)
         contexts = 1 if n == 0 else len(levels[n - 1])
-        context, suffix = (np.zeros(len(level), np.int32),) * 2 if n == 0 else (level.context, level.suffix)
+        context, suffix = (
+            (np.zeros(len(level), np.int32),) * 2 if n == 0 else (level.context, level.suffix)
+        )
         discount, failure = discounts(kind, counts_of_counts(levels, n, counts))
         if failure:
             failed.setdefault(failure, []).append(n + 1)
         keep = np.ones(0, bool) if kept is None else kept[n]  # none: all
         sums = np.zeros((contexts, 3))
-        side_by_side(followed, [(counts, context, *part, discount, keep, sums) for part in parts(contexts)])
+        side_by_side(
+            followed, [(counts, context, *part, discount, keep, sums) for part in parts(contexts)]
+        )
         total, left, kinds = np.ascontiguousarray(sums.T)
         del sums
         if kind == "witten-bell":
@@ -85,7 +99,9 @@ def adjusted(levels: list[Level], n: int, begin: int) -> np.ndarray:
     opens = levels[0].word == begin
     for one in levels[1 : n + 1]:
         opens = opens[one.context]
-    return np.where(opens, levels[n].count, np.bincount(levels[n + 1].suffix, minlength=len(levels[n])))
+    return np.where(
+        opens, levels[n].count, np.bincount(levels[n + 1].suffix, minlength=len(levels[n]))
+    )
 
 
 def counts_of_counts(levels: list[Level], n: int, counts: np.ndarray) -> np.ndarray:
@@ -93,7 +109,11 @@ def counts_of_counts(levels: list[Level], n: int, counts: np.ndarray) -> np.ndar
     level = levels[n]
     seen = np.bincount(np.minimum(counts, KATZ + 2), minlength=KATZ + 3).astype(np.float64)
     chain = pairwise(levels[: n + 1])
-    if n + 1 < len(levels) and len(level) and all(longer.suffix[-1] == len(shorter) - 1 for shorter, longer in chain):
+    if (
+        n + 1 < len(levels)
+        and len(level)
+        and all(longer.suffix[-1] == len(shorter) - 1 for shorter, longer in chain)
+    ):
         # lmplz, KenLM's estimator, enters the very last n-gram of each order, as long as each ends with the one before, with its
         # count in the text; so that both agree on every number, so does this. Other counts are those in the text anyway.
         seen[min(counts[-1], KATZ + 2)] -= 1
@@ -103,7 +123,11 @@ def counts_of_counts(levels: list[Level], n: int, counts: np.ndarray) -> np.ndar
 
 def parts(size: int) -> list[tuple[int, int]]:
     """Bounds of as many parts as there are threads."""
-    return list(pairwise(np.linspace(0, size, (threads() if size >= SMALL else 1) + 1).astype(np.int64).tolist()))
+    return list(
+        pairwise(
+            np.linspace(0, size, (threads() if size >= SMALL else 1) + 1).astype(np.int64).tolist()
+        )
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -117,13 +141,21 @@ def followed(counts, context, low, high, discounts, keep, sums):
         before = context[at]
         if counts[at] and low <= before < high:
             sums[before, 0] += counts[at]
-            sums[before, 1] += discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
+            sums[before, 1] += (
+                discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
+            )
             sums[before, 2] += 1
 
 
 def all_shared(counts, context, discounts, total, rest, suffix, shorter) -> np.ndarray:
     prob = np.empty(len(counts))
-    side_by_side(shared, [(counts, context, discounts, total, rest, suffix, shorter, *part, prob) for part in parts(len(counts))])
+    side_by_side(
+        shared,
+        [
+            (counts, context, discounts, total, rest, suffix, shorter, *part, prob)
+            for part in parts(len(counts))
+        ],
+    )
     return prob
 
 

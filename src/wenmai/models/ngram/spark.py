@@ -35,20 +35,33 @@ RUN = 1 << 22  # tokens of a run
 RANGE = 1 << 27  # bytes of all runs that one range of last words has, more or less
 
 
-def count_on_spark(paths: Path | str | list[Path | str], order: int, master: str | None = None,
-                   folder: Path | None = None) -> tuple[Vocabulary, list[Level]]:  # fmt: skip
+def count_on_spark(
+    paths: Path | str | list[Path | str],
+    order: int,
+    master: str | None = None,
+    folder: Path | None = None,
+) -> tuple[Vocabulary, list[Level]]:
     """(the words in the order in which they appear, the levels), as `Growing.read` and `count` give them. A path is a file or a
     folder of files, .gz and .bz2 among them, or an address that Spark knows. The levels are files in this folder, as arrays."""
     names = [address(path) for path in (paths if isinstance(paths, list) else [paths])]
     with session(master) as spark:
         text = lines(spark, names)
         vocabulary, counts = words(text, folder)
-        ranges = max(2 * spark.sparkContext.defaultParallelism, int(counts.sum()) * 12 * (order - 1) // RANGE + 1)
+        ranges = max(
+            2 * spark.sparkContext.defaultParallelism,
+            int(counts.sum()) * 12 * (order - 1) // RANGE + 1,
+        )
         cuts = np.searchsorted(np.cumsum(counts), np.linspace(0, counts.sum(), ranges + 1)[1:-1])
         cuts = np.unique([0, *cuts, len(counts)])
         tree = Tree(counts, folder)
         if order > 1:
-            put_together(tree, fetched(ranges_of(text, vocabulary, cuts, order)), order, len(cuts) - 1, folder)
+            put_together(
+                tree,
+                fetched(ranges_of(text, vocabulary, cuts, order)),
+                order,
+                len(cuts) - 1,
+                folder,
+            )
     return vocabulary, tree.levels
 
 
@@ -58,8 +71,10 @@ def address(path: Path | str) -> str:
         return path
     path = find(path).absolute()
     if path.suffix.lower() in (".xz", ".zst", ".zip", ".7z", ".tar", ".tgz"):
-        raise Mistake("{file} is packed in a way that Spark does not read; expected text, .gz or .bz2; unpack it first.",
-                      file=path)  # fmt: skip
+        raise Mistake(
+            "{file} is packed in a way that Spark does not read; expected text, .gz or .bz2; unpack it first.",
+            file=path,
+        )
     return "file://" + "".join(f"\\{sign}" if sign in "\\{}[]*?" else sign for sign in str(path))
 
 
@@ -68,11 +83,19 @@ def lines(spark: SparkSession, names: list[str]) -> RDD:
     it the stretch begins. Python has this ten times sooner than a row of a table."""
     from pyspark.sql import functions as F
 
-    line, places = F.concat("value", F.lit("\n")).cast("binary"), ("_metadata.file_path", "_metadata.file_block_start")
+    line, places = (
+        F.concat("value", F.lit("\n")).cast("binary"),
+        ("_metadata.file_path", "_metadata.file_block_start"),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that Spark 5 will have it as a table
-        tables = [spark.read.option("lineSep", "\n").text(name).select(line.alias("line"), F.lit(number).alias("number"), *places)
-                  .toJSON(use_unicode=False) for number, name in enumerate(names)]  # fmt: skip
+        tables = [
+            spark.read.option("lineSep", "\n")
+            .text(name)
+            .select(line.alias("line"), F.lit(number).alias("number"), *places)
+            .toJSON(use_unicode=False)
+            for number, name in enumerate(names)
+        ]
     return spark.sparkContext.union(tables) if len(tables) > 1 else tables[0]
 
 
@@ -135,7 +158,12 @@ def vocabularies(rows: Iterable[bytes]) -> Iterator[tuple]:
             piece_counts[: len(counts)] += counts
             counts = piece_counts
         starts = growing.starts[: growing.size + 1]
-        yield stretch, growing.letters[: starts[-1]].tobytes(), starts.tobytes(), counts.astype(np.int64).tobytes()
+        yield (
+            stretch,
+            growing.letters[: starts[-1]].tobytes(),
+            starts.tobytes(),
+            counts.astype(np.int64).tobytes(),
+        )
 
 
 def ranges_of(text: RDD, vocabulary: Vocabulary, cuts: np.ndarray, order: int) -> RDD:
@@ -155,7 +183,9 @@ def ranges_of(text: RDD, vocabulary: Vocabulary, cuts: np.ndarray, order: int) -
             yield from cut_run(np.concatenate(held), cuts, order)
 
     shared = text.mapPartitions(runs).partitionBy(len(cuts) - 1, int)
-    return shared.mapPartitionsWithIndex(lambda number, runs: merge_range(number, [run for _, run in runs], order))
+    return shared.mapPartitionsWithIndex(
+        lambda number, runs: merge_range(number, [run for _, run in runs], order)
+    )
 
 
 def cut_run(tokens: np.ndarray, cuts: np.ndarray, order: int) -> Iterator[tuple[int, list[bytes]]]:
@@ -166,7 +196,9 @@ def cut_run(tokens: np.ndarray, cuts: np.ndarray, order: int) -> Iterator[tuple[
         if n:
             below, bounds = bounds, np.searchsorted(level.suffix, bounds)
             rows = np.stack([first, level.suffix, level.count.astype(np.int32)], 1)
-            rows[:, 1] -= np.repeat(below[:-1] if n > 1 else 0 * cuts[:-1], np.diff(bounds)).astype(np.int32)
+            rows[:, 1] -= np.repeat(below[:-1] if n > 1 else 0 * cuts[:-1], np.diff(bounds)).astype(
+                np.int32
+            )
             levels.append((rows, bounds))
     for number in range(len(cuts) - 1):
         run = [rows[bounds[number] : bounds[number + 1]].tobytes() for rows, bounds in levels]
@@ -184,7 +216,9 @@ def merge_range(number: int, runs: list[list[bytes]], order: int) -> Iterator[tu
         below, bases = rows, ends
 
 
-def put_together(tree: Tree, rows: Iterable[tuple], order: int, ranges: int, folder: Path | None) -> None:
+def put_together(
+    tree: Tree, rows: Iterable[tuple], order: int, ranges: int, folder: Path | None
+) -> None:
     """The ranges end to end, order after order."""
     pieces, kept = Column(np.uint8, folder), {}
     for n, number, part, *arrays in rows:
@@ -195,8 +229,10 @@ def put_together(tree: Tree, rows: Iterable[tuple], order: int, ranges: int, fol
 
     def level(n: int) -> Iterator[tuple[np.ndarray, ...]]:
         for (_, number, _), bounds in sorted(item for item in kept.items() if item[0][0] == n):
-            first, suffix, count = (np.frombuffer(every[start:end].tobytes(), kind)
-                                    for (start, end), kind in zip(pairwise(bounds), (np.int32, np.int32, np.int64)))  # fmt: skip
+            first, suffix, count = (
+                np.frombuffer(every[start:end].tobytes(), kind)
+                for (start, end), kind in zip(pairwise(bounds), (np.int32, np.int32, np.int64))
+            )
             yield first, suffix + np.int32(sizes[n - 1, :number].sum() if n else 0), count
             sizes[n, number] += len(first)
 

@@ -25,7 +25,9 @@ def needed(package: str) -> None:
     try:
         importlib.import_module(package)
     except ImportError:
-        raise Mistake("Spark needs the package {package}; run pip install 'wenmai[spark]'.", package=package) from None
+        raise Mistake(
+            "Spark needs the package {package}; run pip install 'wenmai[spark]'.", package=package
+        ) from None
 
 
 @contextmanager
@@ -39,20 +41,30 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     if running is not None:
         yield running
         return
-    if not shutil.which("java") and not shutil.which("java", path=os.path.join(os.environ.get("JAVA_HOME", ""), "bin")):
-        raise Mistake("Spark needs a Java runtime, and there is no java here; install one (17 or newer), or set JAVA_HOME.")
+    if not shutil.which("java") and not shutil.which(
+        "java", path=os.path.join(os.environ.get("JAVA_HOME", ""), "bin")
+    ):
+        raise Mistake(
+            "Spark needs a Java runtime, and there is no java here; install one (17 or newer), or set JAVA_HOME."
+        )
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ.setdefault(name, sys.executable)
     chosen = any(os.environ.get(name) for name in ("SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"))
     master = master or os.environ.get("SPARK_MASTER") or (None if chosen else f"local[{threads()}]")
     builder = SparkSession.builder.appName("wenmai").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.maxResultSize", "0")
+    builder = builder.config("spark.ui.showConsoleProgress", "false").config(
+        "spark.driver.maxResultSize", "0"
+    )
     if master:
         builder = builder.master(master)
     if not chosen:
-        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
+        builder = builder.config(
+            "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}"
+        )
     if master and master.startswith("local"):
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
+            "spark.driver.host", "127.0.0.1"
+        )
         builder = builder.config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[3]))
     spark = None
     try:
@@ -60,8 +72,10 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
             with uninterrupted():  # Java whose start is cut in two lives on for ever, and holds what the command writes to
                 spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
-            raise Mistake("Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.",
-                          error=error) from None  # fmt: skip
+            raise Mistake(
+                "Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.",
+                error=error,
+            ) from None
         yield spark
     finally:
         if spark is not None:

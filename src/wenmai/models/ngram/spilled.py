@@ -22,27 +22,44 @@ BUFFERS = 48 * CHUNK  # bytes: what is put together before it is written, and af
 LEAST = 1 << 16  # tokens of a run, however little memory there is
 
 
-def count_blocks(blocks: Iterable[np.ndarray], vocabulary: Callable[[], int], order: int, memory: int | None = None,
-                 folder: Path | None = None) -> list[Level]:  # fmt: skip
+def count_blocks(
+    blocks: Iterable[np.ndarray],
+    vocabulary: Callable[[], int],
+    order: int,
+    memory: int | None = None,
+    folder: Path | None = None,
+) -> list[Level]:
     """The levels of a text that comes in blocks of whole sentences, (N,) int32, as `count` gives them; how many words there are
     is asked when all blocks were read. In at most so many bytes of memory, if it says so, and then with files in this folder."""
     held, size, words, blocks = [], 0, 0, iter(blocks)
     for block in blocks:
         held.append(block)
         size, words = size + len(block), max(words, int(block.max(initial=0)) + 1)
-        if size > MOST or (memory is not None and HELD * order * size + (BESIDE + 16 * threads()) * words > memory):
+        if size > MOST or (
+            memory is not None and HELD * order * size + (BESIDE + 16 * threads()) * words > memory
+        ):
             return spilled(held, blocks, vocabulary, order, memory, folder)
     tokens = np.concatenate([np.zeros(0, np.int32), *held])
     held.clear()
     return count(tokens, vocabulary(), order, BEGIN)
 
 
-def spilled(held: list[np.ndarray], blocks: Iterator[np.ndarray], vocabulary: Callable[[], int], order: int,
-            memory: int | None, folder: Path | None) -> list[Level]:  # fmt: skip
+def spilled(
+    held: list[np.ndarray],
+    blocks: Iterator[np.ndarray],
+    vocabulary: Callable[[], int],
+    order: int,
+    memory: int | None,
+    folder: Path | None,
+) -> list[Level]:
     runs = Runs(order, folder)
 
     def room() -> int:
-        left = MOST * SPILLED if memory is None else memory - BUFFERS - (BESIDE + 16 * threads()) * len(runs.counts)
+        left = (
+            MOST * SPILLED
+            if memory is None
+            else memory - BUFFERS - (BESIDE + 16 * threads()) * len(runs.counts)
+        )
         return min(MOST, max(LEAST, left // SPILLED))
 
     def every() -> Iterator[np.ndarray]:
@@ -63,7 +80,11 @@ def pieces(blocks: Iterable[np.ndarray], room: Callable[[], int]) -> Iterator[np
             fits = np.flatnonzero(block[: most - size + 1] == BEGIN)
             end = int(fits[-1]) if len(fits) else 0
             if end == 0 and not held:  # not even one: it is taken as it is
-                end = int(np.argmax(block[1:] == BEGIN)) + 1 if (block[1:] == BEGIN).any() else len(block)
+                end = (
+                    int(np.argmax(block[1:] == BEGIN)) + 1
+                    if (block[1:] == BEGIN).any()
+                    else len(block)
+                )
             tokens, block = np.concatenate([*held, block[:end]]), block[end:]
             held, size = [], 0
             yield tokens
@@ -95,11 +116,17 @@ class Runs:
 
     def write(self, n: int, *columns: np.ndarray) -> None:
         for start in range(0, len(columns[0]), CHUNK):
-            self.rows[n].append(np.stack([column[start : start + CHUNK].astype(np.int32) for column in columns], 1))
+            self.rows[n].append(
+                np.stack([column[start : start + CHUNK].astype(np.int32) for column in columns], 1)
+            )
         self.ends[n].append(self.ends[n][-1] + len(columns[0]))
 
     def merged(self, vocabulary: int) -> list[Level]:
-        tree, below, bases = Tree(total(self.counts, np.zeros(vocabulary, np.int64)), self.folder), NOTHING, [0]
+        tree, below, bases = (
+            Tree(total(self.counts, np.zeros(vocabulary, np.int64)), self.folder),
+            NOTHING,
+            [0],
+        )
         for n, ends in enumerate(self.ends):
             rows = self.rows[n].array().reshape(-1, 3)
             tree.add(merged(rows, ends, below, bases))

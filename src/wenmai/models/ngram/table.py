@@ -28,11 +28,22 @@ from wenmai.models.ngram.layout import at_most_zero, proper, weight
 from wenmai.models.ngram.smoothing import Smoothed
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
-LINE = np.dtype([("key", "<u8"), ("log_prob", "<f4"), ("next", "<i4")])  # 16 bytes: four of them in a line of the cache
+LINE = np.dtype(
+    [("key", "<u8"), ("log_prob", "<f4"), ("next", "<i4")]
+)  # 16 bytes: four of them in a line of the cache
 WORD = np.dtype([("log_prob", "<f4"), ("next", "<i4")])
 PARTS = 2  # of the table, filled side by side; another number would make another file
 SENTENCES = 16  # that a thread reads at once
-READ = np.dtype([("sentence", "<i8"), ("at", "<i8"), ("total", "<f8"), ("node", "<i4"), ("paid", "<f4"), ("back", "<i8")])
+READ = np.dtype(
+    [
+        ("sentence", "<i8"),
+        ("at", "<i8"),
+        ("total", "<f8"),
+        ("node", "<i4"),
+        ("paid", "<f4"),
+        ("back", "<i8"),
+    ]
+)
 NODE = np.dtype([("backoff", "<f4"), ("suffix", "<i4")])
 
 
@@ -49,13 +60,17 @@ class Table:
         order, sizes = len(levels), [len(level) for level in levels]
         bases = np.cumsum([1, *sizes])  # where the nodes of each order begin
         nodes = np.zeros(bases[order - 1], NODE)
-        leads = np.zeros(bases[order - 1], np.int32)  # from every node, to the one that stands for it
+        leads = np.zeros(
+            bases[order - 1], np.int32
+        )  # from every node, to the one that stands for it
         for n in range(order - 1):
             follows = weights[n].backoff != 0
             follows[levels[n + 1].context] = True
             part = nodes[bases[n] : bases[n + 1]]
             part["backoff"] = weights[n].backoff
-            part["suffix"] = suffix = 0 if n == 0 else leads[bases[n - 1] : bases[n]][levels[n].suffix]
+            part["suffix"] = suffix = (
+                0 if n == 0 else leads[bases[n - 1] : bases[n]][levels[n].suffix]
+            )
             lead = leads[bases[n] : bases[n + 1]]
             lead[:] = suffix
             np.copyto(lead, np.arange(bases[n], bases[n + 1], dtype=np.int32), where=follows)
@@ -66,41 +81,81 @@ class Table:
         borders = list(pairwise(np.linspace(0, len(lines), PARTS + 1).astype(np.int64).tolist()))
         side_by_side(clear, [(lines, *between) for between in borders])
         for n in range(1, order):
-            after = leads[bases[n - 1] : bases[n]][levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
+            after = (
+                leads[bases[n - 1] : bases[n]][levels[n].suffix]
+                if n == order - 1
+                else leads[bases[n] : bases[n + 1]]
+            )
             entries = levels[n].context, levels[n].word, weights[n].log_prob, after
-            late = side_by_side(insert, [(lines, bases[n - 1], *entries, *between) for between in borders])
-            insert_late(lines, bases[n - 1], *entries, np.array([at for part in late for at in part], np.int64))
-        return cls(layout.fixed(words), layout.fixed(nodes), layout.fixed(lines), np.array(sizes, np.int64))
+            late = side_by_side(
+                insert, [(lines, bases[n - 1], *entries, *between) for between in borders]
+            )
+            insert_late(
+                lines,
+                bases[n - 1],
+                *entries,
+                np.array([at for part in late for at in part], np.int64),
+            )
+        return cls(
+            layout.fixed(words), layout.fixed(nodes), layout.fixed(lines), np.array(sizes, np.int64)
+        )
 
     def levels(self) -> tuple[list[Level], Smoothed]:
         """A node's number says which n-gram of which order it is; so a line's context tells its order, and sorting by word and
         context brings back the n-grams as they were counted."""
         lines = self.lines[self.lines["key"] != EMPTY]
-        context, word = (lines["key"] >> np.uint64(32)).astype(np.int64), (lines["key"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        context, word = (
+            (lines["key"] >> np.uint64(32)).astype(np.int64),
+            (lines["key"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        )
         if (word >= len(self.words)).any():
             raise Unfit("lines: found a word beyond the vocabulary")
         bases = np.cumsum([1, *self.sizes])
-        levels, keys, probs = [words_level(np.zeros(len(self.words), np.int64))], [], [self.words["log_prob"]]
+        levels, keys, probs = (
+            [words_level(np.zeros(len(self.words), np.int64))],
+            [],
+            [self.words["log_prob"]],
+        )
         for n in range(1, self.order):
             inside = np.flatnonzero((context >= bases[n - 1]) & (context < bases[n]))
             key = word[inside] << 32 | context[inside] - bases[n - 1]
             order = np.argsort(key)
             key = key[order]
             if len(key) != self.sizes[n] or (key[1:] == key[:-1]).any():
-                raise Unfit("lines: found {count:,} n-grams of {order} words, expected {expected:,} different ones",
-                            count=len(key), order=n + 1, expected=self.sizes[n])  # fmt: skip
+                raise Unfit(
+                    "lines: found {count:,} n-grams of {order} words, expected {expected:,} different ones",
+                    count=len(key),
+                    order=n + 1,
+                    expected=self.sizes[n],
+                )
             last, before = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
-            suffix = last if n == 1 else layout.places(keys[-1], last << 32 | levels[-1].suffix[before])
-            levels.append(Level(last.astype(np.int32), before, suffix.astype(np.int32), np.zeros(len(key), np.int64)))
+            suffix = (
+                last if n == 1 else layout.places(keys[-1], last << 32 | levels[-1].suffix[before])
+            )
+            levels.append(
+                Level(
+                    last.astype(np.int32),
+                    before,
+                    suffix.astype(np.int32),
+                    np.zeros(len(key), np.int64),
+                )
+            )
             keys.append(key)
             probs.append(lines["log_prob"][inside[order]])
         backoffs = [self.nodes["backoff"][bases[n] : bases[n + 1]] for n in range(self.order - 1)]
         backoffs.append(np.zeros(self.sizes[-1], np.float32))
-        return levels, Smoothed([layout.tested(prob, backoff) for prob, backoff in zip(probs, backoffs)])
+        return levels, Smoothed(
+            [layout.tested(prob, backoff) for prob, backoff in zip(probs, backoffs)]
+        )
 
     def arrays(self) -> dict[str, np.ndarray]:
         lines = self.lines.view(np.uint64).reshape(-1, 2)
-        return {"lines": lines, "nodes": self.nodes.view(np.uint64), "words": self.words.view(np.uint64), "sizes": self.sizes}
+        return {
+            "lines": lines,
+            "nodes": self.nodes.view(np.uint64),
+            "words": self.words.view(np.uint64),
+            "sizes": self.sizes,
+        }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
@@ -109,7 +164,10 @@ class Table:
         nodes = layout.array_of(arrays, "nodes", np.uint64, 1 + int(sizes[:-1].sum()))
         lines = layout.array_of(arrays, "lines", np.uint64, None, 2)
         if len(lines) < 2 or len(lines) & (len(lines) - 1) or len(lines) < sizes[1:].sum():
-            raise Unfit("lines: found {count:,}, expected a power of two and room for all n-grams", count=len(lines))
+            raise Unfit(
+                "lines: found {count:,}, expected a power of two and room for all n-grams",
+                count=len(lines),
+            )
         return cls(words.view(WORD), nodes.view(NODE), lines.view(LINE)[:, 0], sizes)
 
     @property
@@ -153,7 +211,13 @@ class Table:
         """Words of a node: its number says its order."""
         return int(np.searchsorted(np.cumsum([1, *self.sizes]), node, "right"))
 
-    def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None, separately: bool = False) -> np.ndarray:
+    def score(
+        self,
+        tokens: np.ndarray,
+        starts: np.ndarray,
+        threads: int | None = None,
+        separately: bool = False,
+    ) -> np.ndarray:
         return layout.read_through(score, self.known, tokens, starts, threads, separately)
 
 
@@ -185,7 +249,11 @@ def insert(lines, base, context, word, log_prob, after, first, last):
             while place < last and lines[place].key != EMPTY:
                 place += 1
             if place < last:
-                lines[place].key, lines[place].log_prob, lines[place].next = key, log_prob[at], after[at]
+                lines[place].key, lines[place].log_prob, lines[place].next = (
+                    key,
+                    log_prob[at],
+                    after[at],
+                )
             else:
                 late.append(at)
     return late
@@ -255,10 +323,20 @@ def following(words, nodes, lines, order, node, log_probs):
 @njit(cache=True, nogil=True)
 def score(words, nodes, lines, order, tokens, starts, first, last, sums, each):
     """Σ log p of the sentences first … last − 1, and log p of every token if there is room for it"""
-    mask, after_opening, count = np.uint64(len(lines) - 1), words[BEGIN].next, min(SENTENCES, last - first)
-    reading = np.zeros(count, READ)  # sentences that are read at once: while memory answers for one, the others go on
+    mask, after_opening, count = (
+        np.uint64(len(lines) - 1),
+        words[BEGIN].next,
+        min(SENTENCES, last - first),
+    )
+    reading = np.zeros(
+        count, READ
+    )  # sentences that are read at once: while memory answers for one, the others go on
     for one in range(count):
-        reading[one].sentence, reading[one].at, reading[one].node = first + one, max(0, starts[first + one]), after_opening
+        reading[one].sentence, reading[one].at, reading[one].node = (
+            first + one,
+            max(0, starts[first + one]),
+            after_opening,
+        )
     behind, left = first + count, count
     while left:
         for one in range(count):
@@ -267,7 +345,13 @@ def score(words, nodes, lines, order, tokens, starts, first, last, sums, each):
                 continue
             if own.at >= min(len(tokens), starts[own.sentence + 1]):
                 sums[own.sentence] = own.total
-                own.sentence, own.node, own.total, own.paid, own.back = -1, after_opening, 0.0, 0.0, 0
+                own.sentence, own.node, own.total, own.paid, own.back = (
+                    -1,
+                    after_opening,
+                    0.0,
+                    0.0,
+                    0,
+                )
                 if behind < last:
                     own.sentence, own.at = behind, max(0, starts[behind])
                     behind += 1

@@ -37,7 +37,10 @@ class Trie:
         data, first = np.zeros(length, np.uint64), levels[0].word
         for n, level in enumerate(levels):
             first = first if n == 0 else first[level.context]
-            prob, backoff = (values.astype(np.float32).view(np.uint32) for values in (weights[n].log_prob, weights[n].backoff))
+            prob, backoff = (
+                values.astype(np.float32).view(np.uint32)
+                for values in (weights[n].log_prob, weights[n].backoff)
+            )
             longer = np.zeros(0, np.int64)
             if n + 1 < len(levels):
                 longer = np.searchsorted(levels[n + 1].suffix, np.arange(len(level) + 1))
@@ -46,20 +49,35 @@ class Trie:
 
     def levels(self) -> tuple[list[Level], Smoothed]:
         """Those that stand side by side have one suffix; the context of an n-gram is that of its suffix, after its first word."""
-        levels, weights, keys, beside = [words_level(np.zeros(self.sizes[0], np.int64))], [], [], None
+        levels, weights, keys, beside = (
+            [words_level(np.zeros(self.sizes[0], np.int64))],
+            [],
+            [],
+            None,
+        )
         for n in range(self.order):
             size, plan = int(self.sizes[n]), self.plan[n]
             first, prob, backoff, longer = unpacked(self.data, plan, size, n + 1 < self.order)
             weights.append(Weights(prob, backoff))
             if n:
                 suffix = np.repeat(np.arange(len(beside), dtype=np.int32), beside)
-                context = first if n == 1 else layout.places(keys[-1], levels[-1].context[suffix].astype(np.int64) << 32 | first)
-                levels.append(Level(levels[-1].word[suffix], context, suffix, np.zeros(size, np.int64)))
+                context = (
+                    first
+                    if n == 1
+                    else layout.places(
+                        keys[-1], levels[-1].context[suffix].astype(np.int64) << 32 | first
+                    )
+                )
+                levels.append(
+                    Level(levels[-1].word[suffix], context, suffix, np.zeros(size, np.int64))
+                )
                 keys.append(suffix.astype(np.int64) << 32 | first)
                 if (first >= self.sizes[0]).any() or (keys[-1][1:] <= keys[-1][:-1]).any():
                     raise Unfit("data: the n-grams are not in order")
             beside = np.diff(longer)
-            if n + 1 < self.order and (longer[0] or longer[-1] != self.sizes[n + 1] or (beside < 0).any()):
+            if n + 1 < self.order and (
+                longer[0] or longer[-1] != self.sizes[n + 1] or (beside < 0).any()
+            ):
                 raise Unfit("data: the levels do not fit one another")
         return levels, Smoothed(weights)
 
@@ -95,7 +113,10 @@ class Trie:
         return states
 
     def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        log_probs, after = np.empty(len(states), np.float32), np.empty((len(states), len(self.nothing)), np.int32)
+        log_probs, after = (
+            np.empty(len(states), np.float32),
+            np.empty((len(states), len(self.nothing)), np.int32),
+        )
         advance(*self.known, layout.numbers(states), layout.numbers(words), log_probs, after)
         return log_probs, after
 
@@ -113,9 +134,19 @@ class Trie:
         """(words of the longest n-gram that is known, its log p, the weights paid for contexts that were too long)"""
         word = word if 0 <= word < self.sizes[0] else UNK
         log_prob, length, known, paid = longest(*self.known, np.array(state, np.int32), word)
-        return int(length), float(log_prob), [float(paid[context]) for context in reversed(range(length - 1, known))]
+        return (
+            int(length),
+            float(log_prob),
+            [float(paid[context]) for context in reversed(range(length - 1, known))],
+        )
 
-    def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None, separately: bool = False) -> np.ndarray:
+    def score(
+        self,
+        tokens: np.ndarray,
+        starts: np.ndarray,
+        threads: int | None = None,
+        separately: bool = False,
+    ) -> np.ndarray:
         return layout.read_through(score, self.known, tokens, starts, threads, separately)
 
 
@@ -135,7 +166,10 @@ def climb(data, plan, word, history, begin, known, paid):
                 start = middle + 1
             else:
                 end = middle
-        if start >= last or np.int64(bits_at(data, level[0] + start * level[1], level[2])) != before:
+        if (
+            start >= last
+            or np.int64(bits_at(data, level[0] + start * level[1], level[2])) != before
+        ):
             break
         at = start
         prob, paid[depth] = weights_at(data, level, at)
@@ -208,7 +242,11 @@ def following(data, plan, state, log_probs):
 def score(data, plan, tokens, starts, first, last, sums, each):
     """Σ log p of the sentences first … last − 1, and of every token, if there is room for it"""
     most = len(plan) - 1
-    history, paid, fresh = np.empty(DEEPEST, np.int32), np.empty(DEEPEST, np.float32), np.empty(DEEPEST, np.float32)
+    history, paid, fresh = (
+        np.empty(DEEPEST, np.int32),
+        np.empty(DEEPEST, np.float32),
+        np.empty(DEEPEST, np.float32),
+    )
     for sentence in range(first, last):
         history[0] = BEGIN
         known, summed = cost(data, plan, history[:1], paid), 0.0

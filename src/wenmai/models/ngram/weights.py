@@ -6,7 +6,16 @@ from typing import Literal
 import numpy as np
 
 LN10 = float(np.log(10))  # logarithms here are to base 10, those of other models natural
-Smoothing = Literal["none", "add-one", "add-delta", "absolute", "witten-bell", "katz", "kneser-ney", "modified-kneser-ney"]
+Smoothing = Literal[
+    "none",
+    "add-one",
+    "add-delta",
+    "absolute",
+    "witten-bell",
+    "katz",
+    "kneser-ney",
+    "modified-kneser-ney",
+]
 
 
 @dataclass
@@ -20,7 +29,9 @@ class Weights:
 @dataclass
 class Smoothed:
     levels: list[Weights]
-    discounts: list[list[float]] = field(default_factory=list)  # of every order, for counts of 1, 2 and more
+    discounts: list[list[float]] = field(
+        default_factory=list
+    )  # of every order, for counts of 1, 2 and more
     notes: list[str] = field(default_factory=list)
     kind: Smoothing | None = None  # None where it is not known, as of a file
 

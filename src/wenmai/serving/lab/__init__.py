@@ -17,13 +17,26 @@ from wenmai.page.renderer import CSS, SCRIPT
 from wenmai.serving.lab.words import document
 
 HERE = Path(__file__).parent
-KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json"}
+KINDS = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+}
 
 
 def files() -> dict[str, str]:
     """All that the page is made of, by name; the renderer is the one that `wenmai inspect` has."""
-    own = {file.name: file.read_text("utf-8") for file in sorted(HERE.iterdir()) if file.suffix in KINDS}
-    return own | {"renderer.js": SCRIPT, "base.css": CSS, "words.json": json.dumps(document(), ensure_ascii=False)}
+    own = {
+        file.name: file.read_text("utf-8")
+        for file in sorted(HERE.iterdir())
+        if file.suffix in KINDS
+    }
+    return own | {
+        "renderer.js": SCRIPT,
+        "base.css": CSS,
+        "words.json": json.dumps(document(), ensure_ascii=False),
+    }
 
 
 def routes(app: FastAPI) -> None:
@@ -36,4 +49,9 @@ def routes(app: FastAPI) -> None:
         return sent
 
     for name in known:
-        app.add_api_route("/" if name == "index.html" else f"/lab/{name}", page(name), methods=["GET"], include_in_schema=False)
+        app.add_api_route(
+            "/" if name == "index.html" else f"/lab/{name}",
+            page(name),
+            methods=["GET"],
+            include_in_schema=False,
+        )

@@ -47,14 +47,25 @@ def of_rows(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         inputs, expected = task.prepare(*getattr(data, part).pair)
         expected = task.encode(expected)
         decided = answer(inputs, expected)
-        terms[part], scores = terms_of(task, decided, expected, metric), task.scores(decided, expected)
+        terms[part], scores = (
+            terms_of(task, decided, expected, metric),
+            task.scores(decided, expected),
+        )
     return Baseline(name, words, about, scores, terms)
 
 
 def majority(task, inputs, targets: np.ndarray) -> tuple:
     most = int(np.bincount(targets).argmax())
-    about = Message("Always answers {label}, the most frequent class of the training rows.", label=str(task.classes[most]))
-    return "majority", phrase("baseline", "majority"), about, lambda inputs, expected: np.full(len(expected), most)
+    about = Message(
+        "Always answers {label}, the most frequent class of the training rows.",
+        label=str(task.classes[most]),
+    )
+    return (
+        "majority",
+        phrase("baseline", "majority"),
+        about,
+        lambda inputs, expected: np.full(len(expected), most),
+    )
 
 
 def usual_tag(task, inputs, targets: Sequences) -> tuple:
@@ -86,11 +97,16 @@ def likest_sentence(task, inputs, targets) -> tuple:
         answers = np.empty(len(inputs), object)
         for row, (context, question) in enumerate(inputs):
             asked = words_of(question)
-            start, end = max(sentences_of(context), key=lambda place: len(words_of(context[slice(*place)]) & asked))
+            start, end = max(
+                sentences_of(context),
+                key=lambda place: len(words_of(context[slice(*place)]) & asked),
+            )
             answers[row] = task.whole(context[start:end], start, end)
         return answers
 
-    about = Message("Answers with the sentence of the context that shares most words with the question.")
+    about = Message(
+        "Answers with the sentence of the context that shares most words with the question."
+    )
     return "likest-sentence", phrase("baseline", "likest sentence"), about, answer
 
 
@@ -101,7 +117,16 @@ def likest_choice(task, inputs, targets) -> tuple:
         chosen = []
         for context, _, choices in inputs:
             known = words_of(context)
-            chosen.append(int(np.argmax([len(words_of(choice) & known) / max(1, len(words_of(choice))) for choice in choices])))
+            chosen.append(
+                int(
+                    np.argmax(
+                        [
+                            len(words_of(choice) & known) / max(1, len(words_of(choice)))
+                            for choice in choices
+                        ]
+                    )
+                )
+            )
         return np.array(chosen, np.int64)
 
     about = Message("Chooses the answer whose words stand in the context most.")
@@ -111,8 +136,14 @@ def likest_choice(task, inputs, targets) -> tuple:
 def mean_or_last(task, inputs, targets) -> tuple:
     if task.history:
         about = Message("Forecasts that everything stays as it was measured last.")
-        return ("last-value", phrase("baseline", "last value"), about,
-                lambda inputs, expected: np.repeat(inputs.flat[inputs.offsets[1:] - 1, :1], task.horizon, 1))  # fmt: skip
+        return (
+            "last-value",
+            phrase("baseline", "last value"),
+            about,
+            lambda inputs, expected: np.repeat(
+                inputs.flat[inputs.offsets[1:] - 1, :1], task.horizon, 1
+            ),
+        )
     about = Message("Always answers the mean of the training targets.")
 
     def answer(inputs, expected):
@@ -141,21 +172,34 @@ def of_text(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         for block in getattr(data, part).inputs.blocks():
             tokens, starts = lines.numbers(block)
             lost = -np.add.reduceat(log_probs[tokens], starts[:-1])
-            blocks.append((lost, np.diff(starts), sizes_in(block), speller.lines_cost(lines, block)))
+            blocks.append(
+                (lost, np.diff(starts), sizes_in(block), speller.lines_cost(lines, block))
+            )
         terms[part] = bundled([np.concatenate(column) for column in zip(*blocks)])
-    return Baseline("unigram", phrase("baseline", "unigram"), UNIGRAM, scores_of(terms["test"]), terms)
+    return Baseline(
+        "unigram", phrase("baseline", "unigram"), UNIGRAM, scores_of(terms["test"]), terms
+    )
 
 
 def of_compositions(data: Dataset, metric: str, loaded: Callable) -> Baseline:
     estimator = loaded()
     target, task, terms = estimator.inputs_.target, estimator.task_, {}
-    log_probs = unigram(np.bincount(target.encode(data.train.targets).flat, minlength=target.vocabulary))
+    log_probs = unigram(
+        np.bincount(target.encode(data.train.targets).flat, minlength=target.vocabulary)
+    )
     most, scores = Counter(data.train.targets).most_common(1)[0][0], {}
     for part in ("valid", "test"):
         texts = list(getattr(data, part).targets)
         written, right = target.encode(texts), np.array([text == most for text in texts])
         lost = -np.add.reduceat(log_probs[written.flat], written.offsets[:-1])
-        each = bundled((lost, written.lengths, task.sizes(estimator.trained(), written, texts), np.zeros(len(texts))))
+        each = bundled(
+            (
+                lost,
+                written.lengths,
+                task.sizes(estimator.trained(), written, texts),
+                np.zeros(len(texts)),
+            )
+        )
         scores = scores_of(each) | {"exact_match": float(right.mean())}
         terms[part] = bundled((right, np.ones(len(texts)))) if metric == "exact_match" else each
     return Baseline("unigram", phrase("baseline", "unigram"), UNIGRAM, scores, terms)
@@ -169,7 +213,9 @@ def usual_text(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         answers = [most] * len(targets)
         terms[part] = bundled(data.task.score_terms(answers, targets, metric))
         scores = data.task.scores(answers, targets)
-    about = Message("Always answers {label}, the most frequent answer of the training rows.", label=most)
+    about = Message(
+        "Always answers {label}, the most frequent answer of the training rows.", label=most
+    )
     return Baseline("usual-text", phrase("baseline", "usual text"), about, scores, terms)
 
 
@@ -181,7 +227,9 @@ def bag_of_words(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         answers = say(inputs)
         terms[part] = bundled(data.task.score_terms(answers, list(targets), metric))
         scores = data.task.scores(answers, list(targets))
-    about = Message("Gives the answer of the training rows that the words of question and context make likeliest, in no order.")
+    about = Message(
+        "Gives the answer of the training rows that the words of question and context make likeliest, in no order."
+    )
     return Baseline("bag-of-words", phrase("baseline", "bag of words"), about, scores, terms)
 
 
@@ -202,7 +250,10 @@ def naive_bayes(inputs, targets) -> Callable[[list], list[str]]:
     def say(inputs) -> list[str]:
         guesses = []
         for pair in inputs:
-            context, question = ([known[word] for word in bag(pair) if word in known and word[0] == side] for side in (0, 1))
+            context, question = (
+                [known[word] for word in bag(pair) if word in known and word[0] == side]
+                for side in (0, 1)
+            )
             weight = len(question) / max(1, len(context))
             scores = first + log_probs[question].sum(0) + weight * log_probs[context].sum(0)
             guesses.append(texts[int(scores.argmax())])
@@ -218,7 +269,10 @@ def bag(pair) -> set[tuple[int, str]]:
 
 def scores_of(terms: np.ndarray) -> dict[str, float]:
     sums = terms.sum(0)
-    return {name: float(METRICS[name].shown(metric_named(name).formula(sums))) for name in ("perplexity", "bits_per_byte")}
+    return {
+        name: float(METRICS[name].shown(metric_named(name).formula(sums)))
+        for name in ("perplexity", "bits_per_byte")
+    }
 
 
 def of_translations(data: Dataset, metric: str, first, count: int | None) -> Baseline:
@@ -227,8 +281,17 @@ def of_translations(data: Dataset, metric: str, first, count: int | None) -> Bas
     for part in ("valid", "test"):
         rows: Part = getattr(data, part)
         answers = list(rows.inputs) if count is None else first(rows.inputs, count)
-        terms[part], scores = bundled(task.score_terms(answers, rows.targets, metric)), task.scores(answers, rows.targets)
+        terms[part], scores = (
+            bundled(task.score_terms(answers, rows.targets, metric)),
+            task.scores(answers, rows.targets),
+        )
     if count is None:
-        return Baseline("copy", phrase("baseline", "source as it is"), Message("Writes the source as it is."), scores, terms)
+        return Baseline(
+            "copy",
+            phrase("baseline", "source as it is"),
+            Message("Writes the source as it is."),
+            scores,
+            terms,
+        )
     about = Message("Takes the beginning of every source as its summary.")
     return Baseline("lead", phrase("baseline", "lead"), about, scores, terms)

@@ -14,10 +14,18 @@ SAMPLES, ANSWERED = 12, 500
 
 def measure_compositions(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarray]:
     test = data.test
-    sums, lengths = estimator.log_prob(*test.pair), estimator.inputs_.target.encode(test.targets).lengths
-    return {"scores": {"test": estimator.evaluate(*test.pair, test.where)}, "predictions_per_second": speed(estimator, test),
-            "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(estimator, test, -sums / lengths),
-            "samples": some(estimator, test)}, composition_terms(estimator, data.task, test, metric)  # fmt: skip
+    sums, lengths = (
+        estimator.log_prob(*test.pair),
+        estimator.inputs_.target.encode(test.targets).lengths,
+    )
+    return {
+        "scores": {"test": estimator.evaluate(*test.pair, test.where)},
+        "predictions_per_second": speed(estimator, test),
+        "latency_ms": latency(estimator, test),
+        "confusion": None,
+        "worst": worst(estimator, test, -sums / lengths),
+        "samples": some(estimator, test),
+    }, composition_terms(estimator, data.task, test, metric)
 
 
 def composition_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
@@ -26,7 +34,11 @@ def composition_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
 
 def speed(estimator, test: Part) -> float:
     """Texts a second, the most probable for different inputs, written together."""
-    inputs = sorted(set(map(str, test.inputs))) if estimator.inputs_.kind == "labels" else test.inputs[:ANSWERED]
+    inputs = (
+        sorted(set(map(str, test.inputs)))
+        if estimator.inputs_.kind == "labels"
+        else test.inputs[:ANSWERED]
+    )
     start = time.perf_counter()
     estimator.predict(inputs)
     return len(inputs) / (time.perf_counter() - start)
@@ -36,8 +48,15 @@ def worst(estimator, test: Part, mean: np.ndarray) -> list[dict]:
     """The texts that are least likely to it, token for token."""
     rows = np.argsort(-mean, kind="stable")[:WORST]
     answers = estimator.predict(test.take(rows).inputs)
-    return [{"input": shown(test.inputs[row]), "expected": test.targets[row], "answer": answer,
-             "perplexity": f"{np.exp(min(mean[row], 700.0)):,.1f}"} for row, answer in zip(rows.tolist(), answers)]  # fmt: skip
+    return [
+        {
+            "input": shown(test.inputs[row]),
+            "expected": test.targets[row],
+            "answer": answer,
+            "perplexity": f"{np.exp(min(mean[row], 700.0)):,.1f}",
+        }
+        for row, answer in zip(rows.tolist(), answers)
+    ]
 
 
 def some(estimator, test: Part) -> list[dict]:
@@ -47,4 +66,8 @@ def some(estimator, test: Part) -> list[dict]:
     first = {shown(value): value for value in test.inputs}
     few = list(first.items())[:: max(1, len(first) // SAMPLES)][:SAMPLES]
     count = SAMPLES // len(few)
-    return [{"input": words, "written": text} for words, value in few for text in estimator.compose(value, count)]
+    return [
+        {"input": words, "written": text}
+        for words, value in few
+        for text in estimator.compose(value, count)
+    ]

@@ -25,12 +25,19 @@ def measure_hidden(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndar
         start = time.perf_counter()
         task.counted(trained, examples, np.array([row]))
         times.append(1000 * (time.perf_counter() - start))
-    return {"scores": {"test": task.ratios(counts.sum(0))}, "predictions_per_second": len(examples) / seconds,
-            "latency_ms": p50_and_p99(times), "confusion": None, "worst": []}, terms_of(counts, metric)  # fmt: skip
+    return {
+        "scores": {"test": task.ratios(counts.sum(0))},
+        "predictions_per_second": len(examples) / seconds,
+        "latency_ms": p50_and_p99(times),
+        "confusion": None,
+        "worst": [],
+    }, terms_of(counts, metric)
 
 
 def hidden_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
-    return terms_of(estimator.task_.counted(estimator.trained(), estimator.examples(part.inputs)), metric)
+    return terms_of(
+        estimator.task_.counted(estimator.trained(), estimator.examples(part.inputs)), metric
+    )
 
 
 def terms_of(counts: np.ndarray, metric: str) -> np.ndarray:
@@ -47,9 +54,13 @@ def usual_word(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         examples = task.examples(trained, getattr(data, part).inputs)
         batches = [examples.batch(np.array([row])) for row in range(len(examples))]
         follows = [float(batch.follows[0]) if task.next_sentence else 0.0 for batch in batches]
-        counts = [((batch.target == most).sum().item(), len(batch.target), known, task.next_sentence)
-                  for batch, known in zip(batches, follows)]  # fmt: skip
+        counts = [
+            ((batch.target == most).sum().item(), len(batch.target), known, task.next_sentence)
+            for batch, known in zip(batches, follows)
+        ]
         counts = np.array(counts, np.float64).reshape(-1, 4)
         terms[part], scores = terms_of(counts, metric), task.ratios(counts.sum(0))
-    about = Message("Guesses the most frequent token wherever one is hidden, and that every sentence follows.")
+    about = Message(
+        "Guesses the most frequent token wherever one is hidden, and that every sentence follows."
+    )
     return Baseline("usual-word", phrase("baseline", "usual word"), about, scores, terms)

@@ -28,10 +28,14 @@ def measure_rows(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarra
         estimator.predict(test.inputs)
         rates.append(len(test) / (time.perf_counter() - start))
     confusion = task.confusion(decided, targets)
-    shown = {"scores": {"test": task.scores(decided, targets)},
-            "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
-            "confusion": confusion, "per_class": task.profile.per_class(task, confusion, decided, targets),
-            "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0])}  # fmt: skip
+    shown = {
+        "scores": {"test": task.scores(decided, targets)},
+        "predictions_per_second": float(np.median(rates)),
+        "latency_ms": latency(estimator, test),
+        "confusion": confusion,
+        "per_class": task.profile.per_class(task, confusion, decided, targets),
+        "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0]),
+    }
     return shown, terms_of(task, decided, targets, metric)
 
 
@@ -54,14 +58,26 @@ def class_scores(task, confusion: dict | None, decided, targets) -> list[dict] |
     return ratios(confusion["classes"], np.diag(counts), counts.sum(0), counts.sum(1))
 
 
-def ratios(names: list[str], right: np.ndarray, answered: np.ndarray, expected: np.ndarray) -> list[dict]:
+def ratios(
+    names: list[str], right: np.ndarray, answered: np.ndarray, expected: np.ndarray
+) -> list[dict]:
     precision, recall = right / np.maximum(1, answered), right / np.maximum(1, expected)
     f1 = 2 * right / np.maximum(1, answered + expected)
-    return [{"class": name, "precision": float(p), "recall": float(r), "f1": float(f), "support": int(n)}
-            for name, p, r, f, n in zip(names, precision, recall, f1, expected)]  # fmt: skip
+    return [
+        {
+            "class": name,
+            "precision": float(p),
+            "recall": float(r),
+            "f1": float(f),
+            "support": int(n),
+        }
+        for name, p, r, f, n in zip(names, precision, recall, f1, expected)
+    ]
 
 
-def worst(estimator, examples: Examples, missed: np.ndarray, inputs, most: int = WORST) -> list[dict]:
+def worst(
+    estimator, examples: Examples, missed: np.ndarray, inputs, most: int = WORST
+) -> list[dict]:
     """The rows that were missed by most."""
     rows = np.argsort(-missed, kind="stable")[:most]
     rows = rows[missed[rows] > 0]
@@ -84,4 +100,7 @@ def latency(estimator, test: Part) -> dict[str, float]:
 
 
 def p50_and_p99(milliseconds: list[float]) -> dict[str, float]:
-    return {"p50": float(np.quantile(milliseconds, 0.5)), "p99": float(np.quantile(milliseconds, 0.99))}
+    return {
+        "p50": float(np.quantile(milliseconds, 0.5)),
+        "p99": float(np.quantile(milliseconds, 0.99)),
+    }

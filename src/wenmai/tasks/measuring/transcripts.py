@@ -18,10 +18,15 @@ def measure_transcripts(estimator, data: Dataset, metric: str) -> tuple[dict, np
     texts = estimator.hypotheses(test.inputs, test.targets)
     speed = len(texts) / (time.perf_counter() - start)
     answers = [best.text for best in texts]
-    return {"scores": {"test": task.scores(answers, test.targets)}, "predictions_per_second": speed,
-            "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
-            "samples": some(test, answers), "notes": texts.notes}, bundled(task.score_terms(answers, test.targets,
-                                                                                            metric))  # fmt: skip
+    return {
+        "scores": {"test": task.scores(answers, test.targets)},
+        "predictions_per_second": speed,
+        "latency_ms": latency(estimator, test),
+        "confusion": None,
+        "worst": worst(test, answers),
+        "samples": some(test, answers),
+        "notes": texts.notes,
+    }, bundled(task.score_terms(answers, test.targets, metric))
 
 
 def transcript_terms(estimator, task, part: Part, metric: str) -> np.ndarray:

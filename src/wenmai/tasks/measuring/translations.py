@@ -16,7 +16,11 @@ from wenmai.tasks.metrics import bundled
 from wenmai.tasks.overlap import chrf_of_each, script_of
 
 SAMPLES, CHOSEN_BY = 12, 1000
-LEADS, LED, SAMPLED = (1, 2, 3), 500, 2000  # times as long as a target by the median; rows that say which; targets looked at
+LEADS, LED, SAMPLED = (
+    (1, 2, 3),
+    500,
+    2000,
+)  # times as long as a target by the median; rows that say which; targets looked at
 
 
 def measure_translations(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarray]:
@@ -24,12 +28,20 @@ def measure_translations(estimator, data: Dataset, metric: str) -> tuple[dict, n
     task, test = data.task, data.test
     start = time.perf_counter()
     texts = estimator.hypotheses(test.inputs, test.targets)
-    speed = sum(len(best.tokens) for best in texts) / (time.perf_counter() - start)  # tokens a second, ends of texts among them
+    speed = sum(len(best.tokens) for best in texts) / (
+        time.perf_counter() - start
+    )  # tokens a second, ends of texts among them
     answers = [best.text for best in texts]
-    return {"scores": {"test": task.scores(answers, test.targets)},
-            "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None,
-            "worst": worst(test, answers), "samples": some(test, answers), "lengths": by_length(task, test, answers),
-            "notes": texts.notes}, bundled(task.score_terms(answers, test.targets, metric))  # fmt: skip
+    return {
+        "scores": {"test": task.scores(answers, test.targets)},
+        "predictions_per_second": speed,
+        "latency_ms": latency(estimator, test),
+        "confusion": None,
+        "worst": worst(test, answers),
+        "samples": some(test, answers),
+        "lengths": by_length(task, test, answers),
+        "notes": texts.notes,
+    }, bundled(task.score_terms(answers, test.targets, metric))
 
 
 def translation_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
@@ -41,7 +53,9 @@ def translation_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
 
 def worst(test: Part, answers: list[str]) -> list[dict]:
     """Those that are least like what was expected, character for character."""
-    wrong = [row for row, (answer, target) in enumerate(zip(answers, test.targets)) if answer != target]
+    wrong = [
+        row for row, (answer, target) in enumerate(zip(answers, test.targets)) if answer != target
+    ]
     likeness = chrf_of_each([answers[row] for row in wrong], [test.targets[row] for row in wrong])
     rows = np.argsort(likeness, kind="stable")[:WORST]
     return [shown_row(test, wrong[row], "answer", answers[wrong[row]]) for row in rows]
@@ -53,7 +67,11 @@ def some(test: Part, answers: list[str]) -> list[dict]:
 
 
 def shown_row(test: Part, row: int, word: str, text: str) -> dict:
-    return {"input": shown(test.inputs[row]), "expected": shown(test.targets[row]), word: shown(text)}
+    return {
+        "input": shown(test.inputs[row]),
+        "expected": shown(test.targets[row]),
+        word: shown(text),
+    }
 
 
 def by_length(task, test: Part, answers: list[str]) -> list[dict]:
@@ -65,9 +83,17 @@ def by_length(task, test: Part, answers: list[str]) -> list[dict]:
     for number in range(3):
         rows = np.flatnonzero(third == number).tolist()
         if rows:
-            score = task.scores([answers[row] for row in rows], [test.targets[row] for row in rows])[task.metric]
-            thirds.append({"shortest": int(lengths[rows].min()), "longest": int(lengths[rows].max()), "rows": len(rows),
-                           "score": score})  # fmt: skip
+            score = task.scores(
+                [answers[row] for row in rows], [test.targets[row] for row in rows]
+            )[task.metric]
+            thirds.append(
+                {
+                    "shortest": int(lengths[rows].min()),
+                    "longest": int(lengths[rows].max()),
+                    "rows": len(rows),
+                    "score": score,
+                }
+            )
     return thirds
 
 
@@ -76,25 +102,38 @@ def spaced(data: Dataset) -> bool:
 
 
 def lead_score(data: Dataset, part: Part, count: int, rows: int | None = None) -> float:
-    return float(data.task.each(beginnings(data)(part.inputs[:rows], count), part.targets[:rows]).mean())
+    return float(
+        data.task.each(beginnings(data)(part.inputs[:rows], count), part.targets[:rows]).mean()
+    )
 
 
 def beginnings(data: Dataset):
     """(texts, so many words or characters) → what each begins with."""
     words = spaced(data)
-    return lambda texts, count: [" ".join(text.split()[:count]) if words else text[:count] for text in texts]
+    return lambda texts, count: [
+        " ".join(text.split()[:count]) if words else text[:count] for text in texts
+    ]
 
 
 def lead_length(data: Dataset) -> int:
     """Of words, or characters: as many as score most on valid."""
     words = spaced(data)
-    usual = int(np.median([len(text.split()) if words else len(text) for text in data.train.targets[:SAMPLED]]))
-    return max((times * usual for times in LEADS), key=lambda count: lead_score(data, data.valid, count, LED))
+    usual = int(
+        np.median(
+            [len(text.split()) if words else len(text) for text in data.train.targets[:SAMPLED]]
+        )
+    )
+    return max(
+        (times * usual for times in LEADS),
+        key=lambda count: lead_score(data, data.valid, count, LED),
+    )
 
 
 def lead_or_copy(data: Dataset, metric: str, loaded: Callable) -> Baseline:
     """Of summaries the lead; of translations the source itself."""
-    return of_translations(data, metric, beginnings(data), lead_length(data) if data.task.summarise else None)
+    return of_translations(
+        data, metric, beginnings(data), lead_length(data) if data.task.summarise else None
+    )
 
 
 def lead(data: Dataset, best: float) -> Message | None:
@@ -105,7 +144,16 @@ def lead(data: Dataset, best: float) -> Message | None:
     reached, words = lead_score(data, data.test, count), spaced(data)
     unit = phrase("unit", "words") if words else phrase("unit", "characters")
     if best <= reached:
-        return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {actual:.3f}: no "
-                       "rung has more.", count=count, unit=unit, actual=reached)  # fmt: skip
-    return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {actual:.3f}.",
-                   count=count, unit=unit, actual=reached)  # fmt: skip
+        return Message(
+            "Without a model, the first {count} {unit} of every source, taken as its summary, score {actual:.3f}: no "
+            "rung has more.",
+            count=count,
+            unit=unit,
+            actual=reached,
+        )
+    return Message(
+        "Without a model, the first {count} {unit} of every source, taken as its summary, score {actual:.3f}.",
+        count=count,
+        unit=unit,
+        actual=reached,
+    )
