@@ -240,36 +240,6 @@ def notes(self):
     assert len(wrong_in(tmp_path / "a.py")) == 5
 
 
-def test_chinese_stands_in_the_catalogue_alone():
-    """What is said of rungs, data sets and probes stands in their tables, and languages have names of their own."""
-    own = {
-        "catalog.py",
-        "__init__.py",
-        "report_page.py",
-        "inspection_page.py",
-        "commands.py",
-        "languages.py",
-    }
-    for path in sorted(SOURCE.rglob("*.py")):
-        if path.name not in own and "builtin" not in path.parts:
-            code = ast.parse(path.read_text("utf-8"))
-            owners = (
-                node
-                for node in ast.walk(code)
-                if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
-            )
-            documents = {id(node.body[0].value) for node in owners if ast.get_docstring(node)}
-            for node in ast.walk(code):
-                if (
-                    isinstance(node, ast.Constant)
-                    and isinstance(node.value, str)
-                    and id(node) not in documents
-                ):
-                    assert not re.search(r"[\u4e00-\u9fff]{2}", node.value), (
-                        f"{path}, line {node.lineno}: {node.value}"
-                    )
-
-
 def test_every_help_has_its_chinese():
     import typer.main
 

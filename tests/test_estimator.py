@@ -601,13 +601,6 @@ print(sorted({HEAVY} & set(sys.modules)))
     assert shown[-1] == "[]" and "Usage: wenmai" in "".join(shown)
 
 
-def test_imports_point_one_way():
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "0 broken" in found.stdout
-
-
 @pytest.mark.parametrize(
     "labels", [[10**15, 10**15 + 1], [-1.5, 2.5], [False, True], ["", "文"], [1, 2**63 - 1]]
 )

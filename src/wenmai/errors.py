@@ -25,7 +25,7 @@ def escaped(mark: str) -> str:
     return f"\\{mark}" if mark in "\\'" else mark
 
 
-class WithMessage:
+class WithMessage(Exception):
     """An exception whose one argument is a message: `Mistake("{file} is empty.", file=path)`, or one that was made before."""
 
     def __init__(self, message: str = "", /, **values):
@@ -92,7 +92,7 @@ def warn_of(notes: Iterable[str]) -> None:
         warnings.warn(Notice(note), stacklevel=3)
 
 
-class Stopped(WithMessage, Exception):
+class Stopped(WithMessage):
     """What was asked to stop has been kept; the sentence says how to go on."""
 
     number = 2  # of the signal that asked: Ctrl-C

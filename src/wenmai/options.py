@@ -9,7 +9,7 @@ import operator
 import types
 import typing
 from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from wenmai.errors import Mistake, unknown
 from wenmai.explanations import explained
@@ -22,7 +22,7 @@ class Range(NamedTuple):
     least: float = -math.inf
     below: float = math.inf
 
-    def __contains__(self, value: float) -> bool:
+    def __contains__(self, value: Any) -> bool:
         return math.isfinite(value) and self.least <= value < self.below
 
 
@@ -250,7 +250,9 @@ def converted_to(kind, value):
 
 
 def in_range(option: Option, value):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value in option.range:
+    if option.range is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    if value in option.range:
         return value
     least, below = option.range
     if not math.isfinite(least) or not math.isfinite(value):
