@@ -6,6 +6,7 @@ import sys
 from typing import NamedTuple
 
 import pytest
+import tiers
 
 # Models this small gain nothing from threads, which on a busy machine wait for one another; set before torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -42,7 +43,18 @@ LONG = (
 )
 
 
+def pytest_addoption(parser) -> None:
+    parser.addoption(
+        "--tier",
+        choices=("first", "all"),
+        default="all",
+        help="first: the tests of `make test` (see tests/tiers.py); all: every test",
+    )
+
+
 def pytest_configure(config) -> None:
+    config.addinivalue_line("markers", "slow: a test that `make test` leaves to `make test-all`")
+    config.addinivalue_line("markers", "pairwise: a sample of its parameters is in `make test`")
     config.option.loadscopereorder = (
         False  # by which xdist begins with the files of the most tests: few and long ones came last
     )
@@ -61,7 +73,12 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-def pytest_collection_modifyitems(items) -> None:
+@pytest.hookimpl(tryfirst=True)  # before -k and -m leave tests out: the sample is always the same
+def pytest_collection_modifyitems(config, items) -> None:
+    if config.getoption("tier") == "first":
+        first = tiers.select(items)
+        config.hook.pytest_deselected(items=[i for i, kept in zip(items, first) if not kept])
+        items[:] = [item for item, kept in zip(items, first) if kept]
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 

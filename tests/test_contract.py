@@ -22,9 +22,12 @@ from wenmai.estimators import ESTIMATORS
 from wenmai.layers.recurrent import GROWS
 from wenmai.layers.trace import Trace
 from wenmai.options import NoEffect, Situation, accepted
+from wenmai.tasks.contract import Untrained
 from wenmai.training import loop
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Snapshot
+
+pytestmark = pytest.mark.pairwise("contract")
 
 LABELS = ["cold", "green", "loud"]
 WORDS = {"cold": "ice snow frost", "green": "leaf grass moss", "loud": "drum horn bell"}
@@ -39,6 +42,7 @@ SMALL = {
     "patch": 2,
     "steps": 5,
     "epochs": 2,
+    "precision": "float32",  # "auto" follows the processor; tests/training/test_precision.py has bf16
 }
 LONG = 80  # tokens of the longest text that a short one shares its batch with
 
@@ -606,7 +610,6 @@ def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, tmp_path,
     [
         {"search": True},
         {"dropout": 0.5, "steps": 30, "patience": 1},
-        {"precision": "bf16"},
         {"averaged": False},
         {"optimizer": "sgd"},
         {"optimizer": "adamw"},
@@ -707,64 +710,44 @@ def test_training_yields_progress(rung, task, kind):
     )
 
 
+# What learning means: of its first loss, a network has lost at least this share.
+LEARNED = 0.4
+
+
 @each_case
-def test_it_learns(rung, task, kind):
-    """In a quarter of the updates, as most do; or else in all of them."""
+@pytest.mark.parametrize("seed", range(3))
+def test_it_learns(rung, task, kind, seed):
+    """Against the same network untrained, by a margin that all three seeds clear; see LEARNED."""
     inputs, targets = made(kind, task=task)
-    known = ESTIMATORS[task](rung).get_params()
-    long = {("transformer", "tag"): 400, ("transformer", "compose"): 200, ("seq2seq", "reply"): 400}
-    steps = long.get((rung, task), 100 if task == "compose" else 200)
-    rate = {"bert": 0.005, "seq2seq": 0.01}.get(
-        rung, 0.02
-    )  # a post-norm body of first weights wants less
-    wanted = {"epochs": 20, "learning_rate": rate if "steps" in known else 0.5, "dropout": 0.0}
-    both = task in (
-        "tag",
-        "translate",
-        "reply",
-        "transcribe",
-    )  # where a span ends is seen behind it
+    estimator = small(rung, task, validation=0.0, seed=seed)
+    both = task in ("tag", "translate", "reply", "transcribe")  # a span's end shows behind it
+    rate = {"bert": 0.005, "seq2seq": 0.01}.get(rung, 0.02)  # a post-norm body wants less
+    wanted = {"steps": 120 if rung == "seq2seq" else 60, "learning_rate": rate, "dropout": 0.0}
     wanted |= {"hidden": 16, "embed": 16, "width": 16, "bidirectional": both}
-
-    def after(updates: int):
-        estimator = small(rung, task, validation=0.0)
-        estimator.options |= {
-            name: value for name, value in (wanted | {"steps": updates}).items() if name in known
-        }
-        return estimator.fit(inputs, targets)
-
-    try:
-        assert_learned(after(steps // 4), kind, inputs, targets)
-    except AssertionError:
-        assert_learned(after(steps), kind, inputs, targets)
-
-
-def assert_learned(estimator, kind, inputs, targets):
-    rung, task = estimator.rung, estimator.task_name
-    if task == "regress":
-        # the averages of a text or of frames do not give the number by a straight line, nor does the middle of the curve
-        assert estimator.score(inputs, targets) > 0.8
-        return
-    if task in WRITING:
-        assert estimator.evaluate(inputs, targets)["exact_match"] == 1.0
-        assert task != "compose" or estimator.score(inputs, targets) > -0.3
-        assert estimator.predict(inputs).tolist() == targets
-        return
-    if task == "choose" and rung in GROWS:
-        assert estimator.score(inputs, targets) > 0.85
-        return
-    if (
-        task == "tag" and rung == "transformer"
-    ):  # where a word stands, it has to learn; 24 rows say little of that
+    if not is_network(rung):
+        wanted = {"epochs": 20, "learning_rate": 0.5}
+    known = estimator.get_params()
+    estimator.options |= {name: value for name, value in wanted.items() if name in known}
+    estimator.fit(inputs, targets)
+    if not is_network(
+        rung
+    ):  # untrained, it answers the same to every input: 1/3 of the labels, R² 0
         assert estimator.score(inputs, targets) > 0.9
         return
-    if (
-        task == "tag" and kind == "tokens" and rung == "gpt"
-    ):  # it looks back only, and where a span ends is seen behind it
-        assert estimator.score(inputs, targets) > 0.85
-        return
-    assert estimator.score(inputs, targets) == 1.0
-    assert list(estimator.predict(inputs)) == targets
+    first = estimator.build_.model(estimator.task_, estimator.inputs_, seed)
+    before = loss_of(estimator, first, inputs, targets)
+    assert loss_of(estimator, estimator.model_, inputs, targets) < (1 - LEARNED) * before
+
+
+def loss_of(estimator, model, inputs, targets) -> float:
+    """Mean training loss of these rows with this model, dropout off."""
+    untrained = Untrained(estimator.rung, estimator.inputs_, "cpu", True, lambda: model)
+    inputs, targets = estimator.task_.prepare(inputs, targets)
+    rows = np.arange(len(inputs))
+    examples, *_ = estimator.task_.training_examples(untrained, inputs, targets, rows, str)
+    with torch.no_grad():
+        losses, _ = model.eval().losses(examples.batch(np.arange(len(examples))))
+    return sum(float(loss.weight * loss.total / loss.count) for loss in losses)
 
 
 EMPTY = {"texts": "", "pairs": ("", ""), "tokens": []}
