@@ -712,6 +712,7 @@ def test_several_seeds_show_their_spread(compared):
     assert len(row["seed_scores"]) == 2 and math.isfinite(row["spread"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "rungs", "metric"),
     [
@@ -797,6 +798,7 @@ def program(*arguments, **more):
     )
 
 
+@pytest.mark.slow
 def test_the_program(topics, tmp_path):
     trained = program("train", "softmax", topics, "--json")
     assert (
@@ -814,6 +816,7 @@ def test_the_program(topics, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rows", [1, 5000]
 )  # which wait for the end of the program to be written, and which do not

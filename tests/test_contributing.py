@@ -126,6 +126,7 @@ def test_a_rung_that_counts_is_a_row_too(monkeypatch):
     np.testing.assert_allclose(model.predict_proba(TEXTS[:2]).sum(1), 1)
 
 
+@pytest.mark.slow
 def test_the_worked_example_is_a_task(monkeypatch, tmp_path, wenmai_cli):
     """From the command line, in Python, and in a comparison, by rungs that know nothing of it."""
     file, row = EXAMPLES[2:4]

@@ -403,6 +403,7 @@ UNWRITABLE = """if True:
 """
 
 
+@pytest.mark.slow
 def test_without_a_cache_everything_works_and_nothing_is_left(place, tmp_path):  # noqa: F811
     pytest.importorskip("jieba")
     (tmp_path / "shared").mkdir()

@@ -49,6 +49,7 @@ def one_update(rung: str, task: str):
     return ESTIMATORS[task](rung, validation=0.0, **steps)
 
 
+@pytest.mark.slow
 def test_every_rung_and_task_with_its_defaults(tmp_path):
     asked, here = [], []
     for rung, task in ROWS:
@@ -80,6 +81,7 @@ def long_text():
     return [" ".join(f"w{word}" for word in line) for line in np.array_split(words, TEXT // 10)]
 
 
+@pytest.mark.slow
 def test_every_rung_that_writes_with_its_defaults_for_a_long_text(long_text, tmp_path):
     asked, here = [], []
     for rung in rungs_for("generate"):

@@ -32,6 +32,7 @@ def check(found: dict, inputs: int) -> None:
     assert found["targets"].keys() == TARGETS.keys() and found["grown"] <= fuzzing.MEMORY
 
 
+@pytest.mark.slow
 def test_damage_is_answered_or_refused_in_a_sentence():
     check(fuzzing.fuzz(20_000), 20_000)
 

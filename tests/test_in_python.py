@@ -170,6 +170,7 @@ def test_what_is_not_trained_says_so_as_scikit_learn_does():
         check_is_fitted(Classifier("softmax"))
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_not_loaded_for_it():
     code = (
         "import sys; from wenmai import Classifier\ntry: Classifier('gru').predict(['a'])\nexcept ValueError as e: "

@@ -39,6 +39,7 @@ def test_every_rung_and_task_has_its_case(tmp_path):
     assert all(Path(kills.command(case, tmp_path, tmp_path / "run")[2]).is_file() for case in made)
 
 
+@pytest.mark.slow
 def test_killed_trainings_end_as_if_nobody_had_killed_them():
     (found,) = killed(1, 20)
     assert found["kills"] == 20 and not found["wrong"], found

@@ -323,6 +323,7 @@ def test_what_takes_long_is_written_before_much_of_it_can_be_lost(
 # wenmai compare
 
 
+@pytest.mark.slow
 def test_compare_shows_what_translations_are_worth(wenmai_cli, pairs, run, tmp_path):
     given = [
         "--minutes",
@@ -439,6 +440,7 @@ def test_the_lead_is_what_a_summary_must_beat(sources, target, best, sentence, i
     assert found == sentence and found.chinese == in_zh
 
 
+@pytest.mark.slow
 def test_compare_says_it_beside_its_advice(wenmai_cli, tmp_path):
     body = "the {} dog runs to the old house in the evening and comes back home as soon as it rains, every {} of the year, {}"
     rows = [

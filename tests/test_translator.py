@@ -58,6 +58,7 @@ def trained(rung: str) -> Translator:
 # What is written
 
 
+@pytest.mark.slow
 @every_rung
 def test_alone_as_beside_others(rung):
     model = trained(rung)
@@ -388,6 +389,7 @@ def test_a_line_of_a_megabyte_ends():
         assert len(found) <= model.inputs_.target.most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["bpe", "wordpiece", "unigram", "words", "characters"])
 def test_a_line_of_a_megabyte_is_learned_from(tokenizer):
     """One word of a million letters, of which subwords would be learned for hours."""

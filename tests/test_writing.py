@@ -67,6 +67,7 @@ def trained():
 # Side by side
 
 
+@pytest.mark.pairwise
 @every_rung
 @pytest.mark.parametrize(
     "how",
@@ -99,6 +100,7 @@ def test_many_prompts_of_one_length(trained):
     ]
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
 @pytest.mark.parametrize("count", [3, 13])
 def test_prompts_of_different_lengths_are_read_on_together(positions, count, monkeypatch):
@@ -223,6 +225,7 @@ def test_a_prompt_that_is_longer_than_the_context(rung, trained, recwarn):
     )
 
 
+@pytest.mark.pairwise
 @every_rung
 @pytest.mark.parametrize("texts", [["a a a a a a"] * 4, ["a b"], "aaaa"], ids=str)
 def test_one_word_and_less_than_a_window(rung, texts):
@@ -306,6 +309,7 @@ def test_only_what_may_be_chosen_is():
     assert Choice().at(log_probs[:2], edge).tolist() == [0, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.01, 1.0, 6.0])
 def test_top_p_of_many_tokens_is_that_of_all_of_them(spread):
     """Whether a few reach the share or not."""

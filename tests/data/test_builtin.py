@@ -32,6 +32,7 @@ def loaded():
     return {name: data.load() for name, data in BUILTIN.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILTIN)
 def test_every_builtin(name, loaded):
     data, chunk = BUILTIN[name], loaded[name]

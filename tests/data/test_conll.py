@@ -216,6 +216,7 @@ def test_mistakes(tmp_path):
     assert f"{path}, line 2: found 2 columns, expected 10" in mistake(path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not here")
 @pytest.mark.parametrize(
     ("name", "rows", "tokens"),

@@ -900,6 +900,7 @@ def test_a_line_or_value_without_end_is_not_held(tmp_path, name, start, found):
     says(mistake(path), f"{path}, {found}")
 
 
+@pytest.mark.slow
 def test_quotes_and_spaces_without_end_are_not_held(tmp_path):
     path = write(tmp_path, "a.csv.gz", b'text,label\n"' + b"a\n" * (len(MANY) // 2))
     says(mistake(path), f"{path}, line 2", "a quote that opens and never closes")

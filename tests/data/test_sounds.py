@@ -29,6 +29,7 @@ def a_sound(
     ).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [8000, 16000])
 @pytest.mark.parametrize("mels", [40, 64])
 def test_features_are_those_of_librosa(rate, mels):

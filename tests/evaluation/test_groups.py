@@ -24,6 +24,7 @@ def test_the_score_of_a_group_is_the_mean_over_seeds():
     assert group_scores(seeds, None, "accuracy") is None
 
 
+@pytest.mark.slow
 def test_compare_with_seeds_scores_the_groups_of_all_of_them(tmp_path, monkeypatch):
     """The groups of every seed come to its score, and their mean, weighed by rows, to that on the leaderboard: it was that of the
     first seed alone."""

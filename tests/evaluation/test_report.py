@@ -185,6 +185,7 @@ def test_files_are_valid_and_the_same_every_time(tmp_path):
     assert "## 排行榜" in text["report.md"] and "(curves.zh.svg)" in text["report.md"]
 
 
+@pytest.mark.slow
 def test_hostile_text_stays_text(tmp_path):
     report = a_report(data=HOSTILE[0], notes=HOSTILE, machine=HOSTILE[1])
     report["recommendation"] = {"rung": HOSTILE[0], "reason": HOSTILE[1], "reason_zh": HOSTILE[4]}

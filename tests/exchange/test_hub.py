@@ -382,6 +382,7 @@ def in_a_process(folder: Path, *lines: str, **environment: str) -> subprocess.Co
     return ran
 
 
+@pytest.mark.slow
 def test_a_folder_never_asks_the_network(models, tmp_path):
     shutil.copytree(models / "someone", tmp_path / "someone")
     (tmp_path / "films.csv").write_text(
@@ -398,6 +399,7 @@ def test_a_folder_never_asks_the_network(models, tmp_path):
     in_a_process(tmp_path, "cut", *lines)
 
 
+@pytest.mark.slow
 def test_the_environment_names_the_hub_and_afterwards_no_network_is_needed(server, tmp_path):
     command = "import|someone/classifier|--out|run|--replace"
     in_a_process(

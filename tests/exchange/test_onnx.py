@@ -89,16 +89,19 @@ def check_equal(estimator, inputs, out: Path) -> None:
         assert ours == theirs
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("rung", "task"), ROWS, ids=str)
 def test_equals_torch(rung, task, tmp_path):
     check_equal(fitted(rung, task, KIND[task]), long_and_short(KIND[task], task), tmp_path / "out")
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("rung", "task", "kind"), OTHERS, ids=str)
 def test_other_kinds_of_input(rung, task, kind, tmp_path):
     check_equal(fitted(rung, task, kind), long_and_short(kind, task), tmp_path / "out")
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("rung", "task", "options"), VARIANTS, ids=str)
 def test_options(rung, task, options, tmp_path):
     estimator = small(rung, task, **options).fit(*made(KIND[task], task=task))
@@ -192,6 +195,7 @@ def run_example(folder: Path, arguments: list[str]) -> list:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_nothing_is_told_to_anybody(tmp_path):
     """onnxruntime keeps a number for the machine below HOME and sends what it is used for, unless it is told not to."""
     fitted("gru", "classify", "texts").save(tmp_path / "run")
@@ -274,6 +278,7 @@ EXAMPLED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rung", "task", "kind"), EXAMPLED, ids=str)
 def test_example(rung, task, kind, tmp_path):
     estimator = fitted(rung, task, kind)

@@ -237,6 +237,7 @@ def test_in_python_it_shows_itself():
     )
 
 
+@pytest.mark.slow
 def test_nothing_that_draws_is_loaded_before_it_is_asked():
     import subprocess
     import sys

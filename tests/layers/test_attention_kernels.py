@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 
+import pytest
 from torch.backends.cuda import cudnn_sdp_enabled
 
 from wenmai import Classifier, LanguageModel
@@ -38,6 +39,7 @@ def test_windows_of_a_text_have_one_shape_and_rows_do_not():
         } == {expected}
 
 
+@pytest.mark.slow
 def test_importing_throws_no_switch():
     code = (
         "import torch; before = torch.backends.cuda.cudnn_sdp_enabled(); import wenmai.catalog, wenmai.training.loop; "

@@ -19,6 +19,7 @@ def test_weights_are_spread_as_asked():
         assert normal(0.1, 10**6, 10**6).is_meta and torch.equal(torch.get_rng_state(), before)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
 def test_a_network_that_is_counted_takes_no_room(rung, task, kind):
     model = small(rung, task, steps=1).fit(*made(kind, rows=30, task=task))
@@ -27,6 +28,7 @@ def test_a_network_that_is_counted_takes_no_room(rung, task, kind):
     assert all(weight.is_meta for weight in counted.parameters())
 
 
+@pytest.mark.slow
 def test_what_torch_traces_with_is_not_loaded_with_a_run(tmp_path):
     run = (
         small("transformer", "translate", steps=1)

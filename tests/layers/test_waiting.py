@@ -180,6 +180,7 @@ waiting.watched(2)
 """
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("meanwhile", ["", "import time; time.sleep(0.05)"])
 def test_a_process_ends_well_with_a_team_or_while_it_begins(meanwhile):

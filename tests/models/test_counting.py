@@ -270,6 +270,7 @@ print(most[0] - before, sum(20 * len(level) for level in levels))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_memory_is_bounded():
     """Every n-gram is a new one, so that the levels are larger than the memory that counting them may have."""
@@ -283,6 +284,7 @@ def test_memory_is_bounded():
 needs_spark = pytest.mark.skipif(not shutil.which("java"), reason="there is no Java here")
 
 
+@pytest.mark.slow
 @needs_spark
 def test_spark_counts_the_same(tmp_path, monkeypatch):
     """One session for all of it: odd texts, many files, packed ones, real text; cut into small stretches, runs and ranges."""

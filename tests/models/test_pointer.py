@@ -134,6 +134,7 @@ def learned() -> Translator:
     return Translator("attention", **OPTIONS, epochs=20).fit(*sentences(SEEN, 400))
 
 
+@pytest.mark.slow
 def test_names_that_were_never_seen_are_written_right(learned):
     assert not set(NEW) & set(learned.inputs_.target.numbers)
     right = [one == other for one, other in zip(learned.predict(SOURCES), TARGETS)]

@@ -150,6 +150,7 @@ def test_what_has_nothing_to_fall_back_on_is_not_pruned(kind):
             pruning.by_count(model.levels, "0 1", kind)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PTB.is_dir(), reason="the Penn Treebank text is not here")
 def test_penn_treebank_pruned_by_entropy(treebank):  # noqa: F811
     tokens, names, rows = treebank

@@ -24,6 +24,8 @@ GATES = {
     "lstm": {"state", "input", "forget", "update", "output", "cell"},
 }
 
+pytestmark = pytest.mark.pairwise("traces")
+
 
 class Names(dict):
     """Notes that remember every name that was written, however often."""

@@ -34,6 +34,7 @@ def panel(page, name: str):
     return page.locator(f"#panel-{name}")
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("lang", "theme", "width"), EVERY)
 def test_every_panel_is_drawn(opened, page_file, lang, theme, width):
     with opened(page_file, lang, theme, width) as page:
@@ -53,6 +54,7 @@ def test_every_panel_is_drawn(opened, page_file, lang, theme, width):
         assert page.evaluate("document.scripts.length") == 1  # the data was read and removed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "theme", "width"), EVERY)
 def test_axe_finds_nothing_serious(opened, page_file, lang, theme, width):
     axe = pytest.importorskip(
@@ -71,6 +73,7 @@ def test_axe_finds_nothing_serious(opened, page_file, lang, theme, width):
     assert not serious, serious
 
 
+@pytest.mark.slow
 def test_a_heat_map_is_read_by_keyboard(opened, page_file):
     values = made_up.attention().values
     with opened(page_file) as page:
@@ -100,6 +103,7 @@ def test_a_heat_map_is_read_by_keyboard(opened, page_file):
         assert reading.inner_text().endswith(written(values[0, 2, 1, -1]))
 
 
+@pytest.mark.slow
 def test_a_heat_map_is_read_by_mouse_and_has_its_colours(opened, page_file):
     values = made_up.attention().values[0, 0]
     with opened(page_file) as page:
@@ -126,6 +130,7 @@ def test_a_heat_map_is_read_by_mouse_and_has_its_colours(opened, page_file):
         assert np.corrcoef(seen.ravel(), np.minimum(values, 0.7).ravel())[0, 1] > 0.99
 
 
+@pytest.mark.slow
 def test_all_numbers_of_a_map_stand_in_a_table(opened, page_file):
     values = made_up.attention().values[0, 0]
     with opened(page_file) as page:
@@ -138,6 +143,7 @@ def test_all_numbers_of_a_map_stand_in_a_table(opened, page_file):
         assert cells == [[written(x) for x in row] for row in values]
 
 
+@pytest.mark.slow
 def test_lines_between_words_carry_their_weights(opened, page_file):
     values = made_up.attention().values[0, 0]
     with opened(page_file) as page:
@@ -154,6 +160,7 @@ def test_lines_between_words_carry_their_weights(opened, page_file):
         assert own.locator(".reading").inner_text().endswith(written(values[1].max()))
 
 
+@pytest.mark.slow
 def test_a_picture_is_laid_under_its_patches(opened, page_file):
     values = made_up.patches().values
     with opened(page_file) as page:
@@ -166,6 +173,7 @@ def test_a_picture_is_laid_under_its_patches(opened, page_file):
         assert own.locator(".reading").inner_text() == f"3 → 1,1: {written(values[2, 5])}"
 
 
+@pytest.mark.slow
 def test_tokens_bars_curves_points_and_tables_have_their_numbers(opened, page_file):
     with opened(page_file) as page:
         tokens = made_up.tokens()
@@ -230,6 +238,7 @@ def test_tokens_bars_curves_points_and_tables_have_their_numbers(opened, page_fi
         )
 
 
+@pytest.mark.slow
 def test_what_is_compared_is_picked_together(opened, page_file):
     with opened(page_file) as page:
         own = panel(page, "runs")
@@ -242,6 +251,7 @@ def test_what_is_compared_is_picked_together(opened, page_file):
             assert pairs.nth(at).locator(".reading").inner_text().endswith(written(expected))
 
 
+@pytest.mark.slow
 def test_a_slider_goes_over_checkpoints_and_keeps_the_pick(opened, page_file):
     with opened(page_file) as page:
         own = panel(page, "checkpoints")
@@ -255,6 +265,7 @@ def test_a_slider_goes_over_checkpoints_and_keeps_the_pick(opened, page_file):
         assert own.locator(".reading").nth(0).inner_text().endswith(written(expected))
 
 
+@pytest.mark.slow
 def test_the_caption_leads_to_what_is_switched_off(opened, page_file):
     with opened(page_file, width=390) as page:
         link = panel(page, "attention").get_by_role("link")
@@ -266,6 +277,7 @@ def test_the_caption_leads_to_what_is_switched_off(opened, page_file):
         )
 
 
+@pytest.mark.slow
 def test_the_language_is_changed_on_the_page(opened, page_file):
     with opened(page_file) as page:
         page.get_by_role("link", name="中文").click()
@@ -283,6 +295,7 @@ def test_the_language_is_changed_on_the_page(opened, page_file):
         assert panel(page, "attention").get_by_role("button", name="heat map").count() == 1
 
 
+@pytest.mark.slow
 def test_a_notebooks_frame_draws_and_changes_its_language(opened, tmp_path):
     file = tmp_path / "notebook.html"
     file.write_text(
@@ -298,12 +311,14 @@ def test_a_notebooks_frame_draws_and_changes_its_language(opened, tmp_path):
         assert frame.locator("#panel-attention .reading").count() == 1  # the frame went nowhere
 
 
+@pytest.mark.slow
 def test_it_prints(opened, page_file, tmp_path):
     with opened(page_file, theme="dark") as page:
         page.pdf(path=tmp_path / "page.pdf")
         assert (tmp_path / "page.pdf").stat().st_size > 50_000
 
 
+@pytest.mark.slow
 def test_a_map_of_512_tokens_and_72_heads_can_be_used(opened, tmp_path):
     inspection = made_up.long()
     text = inspection_page.page(inspection)
@@ -331,6 +346,7 @@ def test_a_map_of_512_tokens_and_72_heads_can_be_used(opened, tmp_path):
         assert own.locator("details.numbers tbody tr").count() == 50
 
 
+@pytest.mark.slow
 def test_lists_that_are_long_are_drawn_too(opened, tmp_path):
     """More numbers than stand in the page as they are."""
     points, tokens, bars = made_up.points(), made_up.tokens(), made_up.bars()

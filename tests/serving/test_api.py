@@ -280,6 +280,7 @@ def test_a_name_never_leaves_the_folder(server, name):
     assert reply.status == 404, reply.body
 
 
+@pytest.mark.slow
 def test_memory_bounds_what_is_held(made_runs, tmp_path):
     with serving(str(made_runs), "--memory", "0.0045", cwd=tmp_path) as small:  # two of them
         for run in (
@@ -297,6 +298,7 @@ def test_memory_bounds_what_is_held(made_runs, tmp_path):
             )
 
 
+@pytest.mark.slow
 def test_a_run_that_was_trained_again_is_the_new_one(made_runs, tmp_path):
     folder = tmp_path / "runs" / "again"
     texts, labels = made.reviews(30)
@@ -426,6 +428,7 @@ CUT_OFF = """if True:
 """
 
 
+@pytest.mark.slow
 def test_an_ngram_that_is_cut_off_while_it_is_served_ends_nothing(tmp_path):
     """Its file was mapped, and the server ended with SIGBUS."""
     wenmai.LanguageModel("ngram", order=3).fit(

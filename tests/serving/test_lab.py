@@ -73,6 +73,7 @@ def test_the_page_is_small_and_says_all_in_both_languages():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "theme", "width"), EVERY)
 def test_every_part_is_shown(opened, server, lang, theme, width):
     axe = pytest.importorskip(
@@ -112,6 +113,7 @@ def test_try_every_run_answers_side_by_side(opened, server):
         assert page.get_by_role("button", name=WORDS["ask"].told_in("zh")).count() == 1
 
 
+@pytest.mark.slow
 def test_try_texts_are_written_as_they_come(opened, server):
     with opened(server) as page:
         choose(page, "generate")
@@ -126,6 +128,7 @@ def test_try_texts_are_written_as_they_come(opened, server):
         )
 
 
+@pytest.mark.slow
 def test_climb_marks_wrong_answers_and_looks_inside(opened, server):
     with opened(server, "climb") as page:
         choose(page, "classify · text →")
@@ -138,6 +141,7 @@ def test_climb_marks_wrong_answers_and_looks_inside(opened, server):
         page.locator(".rungs .panel figure > *").first.wait_for()
 
 
+@pytest.mark.slow
 def test_guess_first_keeps_a_score(opened, server):
     with opened(server, "guess") as page:
         choose(page, "classify · text →")
@@ -159,6 +163,7 @@ def test_guess_first_keeps_a_score(opened, server):
         assert page.locator("[data-score=you]").inner_text() == "1"
 
 
+@pytest.mark.slow
 def test_compare_has_curves_and_mistakes(opened, server):
     with opened(server, "compare") as page:
         choose(page, "classify · text →")
@@ -169,6 +174,7 @@ def test_compare_has_curves_and_mistakes(opened, server):
         assert page.locator("td.bad").count() == 3
 
 
+@pytest.mark.slow
 def test_a_comparison_is_compared_and_climbed(opened, server):
     """Its report: recommendation, quality against cost with its axes, curves, mistakes; its runs on a row that one gets wrong."""
     with opened(server, "compare") as page:
@@ -197,6 +203,7 @@ def test_a_comparison_is_compared_and_climbed(opened, server):
         assert page.locator(".rungs > li .mark").count() == 3
 
 
+@pytest.mark.slow
 def test_a_sound_is_chosen_or_recorded(launched, tmp_path):
     """Chromium's microphone for tests beeps."""
     soundfile = pytest.importorskip("soundfile")
@@ -234,6 +241,7 @@ def test_a_sound_is_chosen_or_recorded(launched, tmp_path):
         assert not said, said
 
 
+@pytest.mark.slow
 def test_inside_a_head_is_switched_off(opened, server):
     with opened(server, "inside") as page:
         choose(page, "reviews-transformer")
@@ -248,6 +256,7 @@ def test_inside_a_head_is_switched_off(opened, server):
         assert page.locator(".chips button[aria-pressed=true]").inner_text() == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "theme", "width"), [("en", "light", 1200), ("zh", "dark", 390)])
 def test_upload_train_curves_try(opened, tmp_path, lang, theme, width):
     """The whole way of somebody who comes with a file; the page is closed while it trains, and opened again."""
@@ -277,6 +286,7 @@ def test_upload_train_curves_try(opened, tmp_path, lang, theme, width):
             page.locator(".card .said").nth(1).wait_for()
 
 
+@pytest.mark.slow
 def test_a_token_is_asked_for_on_the_page(opened, made_runs, tmp_path, chromium):
     with serving(str(made_runs), "--token", "a-secret-of-ours", cwd=tmp_path) as own:
         page = chromium.new_page()

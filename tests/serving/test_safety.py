@@ -85,6 +85,7 @@ def test_what_a_form_can_send_is_refused(server, kind):
     assert server.post("/v1/predict", json.dumps(PREDICT).encode(), Content_Type=kind).status == 415
 
 
+@pytest.mark.slow
 def test_a_token_is_asked_for(made_runs, tmp_path):
     with serving(str(made_runs), "--token", TOKEN, cwd=tmp_path) as own:
         assert own.get("/healthz").status == 200 and own.get("/").status == 200
@@ -125,6 +126,7 @@ def test_beyond_this_machine_it_takes_a_token(wenmai_cli, made_runs):
     assert ran.status == 2 and "is not there" in ran.err
 
 
+@pytest.mark.slow
 def test_what_is_too_much_is_told_to_come_again(made_runs, tmp_path):
     """A queue of one: of many at once some get 429 with a time, and none is lost or wrong."""
     with serving(str(made_runs), "--queue", "1", cwd=tmp_path) as small:
@@ -151,6 +153,7 @@ def test_what_is_too_much_is_told_to_come_again(made_runs, tmp_path):
         assert small.post("/v1/predict", PREDICT).status == 200  # and it goes on
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_given_up(made_runs, tmp_path):
     with serving(str(made_runs), "--timeout", "0.3", cwd=tmp_path) as hasty:
         deadline = time.monotonic() + 20
@@ -173,6 +176,7 @@ def test_what_takes_too_long_is_given_up(made_runs, tmp_path):
         assert hasty.counted("wenmai_writing") == 0
 
 
+@pytest.mark.slow
 def test_shutting_down_finishes_what_is_under_way(made_runs, tmp_path):
     with serving(str(made_runs), cwd=tmp_path) as own:
         own.post("/v1/generate", {"run": "corpus-lstm", "tokens": 1, "stream": False})
@@ -192,6 +196,7 @@ def test_shutting_down_finishes_what_is_under_way(made_runs, tmp_path):
     assert replies[0].events[-1][0] == "end" and replies[0].events[-1][1]["tokens"] == 700
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told(made_runs):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         command = [

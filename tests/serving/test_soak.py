@@ -1,6 +1,6 @@
 """A server under changing load, with clients that vanish: nothing is lost or wrong, memory stays flat, nothing is left behind.
 
-`make soak` runs it for WENMAI_SOAK_MINUTES (30 unless said), or until a million requests; `make test` for some seconds."""
+`make soak` runs it for WENMAI_SOAK_MINUTES (30 unless said), or until a million requests; the other tests send a number of requests."""
 
 import asyncio
 import json
@@ -30,6 +30,7 @@ class Load:
     until: float
     texts: dict[str, str]  # text → its label
     prompts: dict[tuple[str, int], str]  # (prompt, seed) → what follows
+    most: int = MOST
     counts: Counter = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
@@ -37,7 +38,9 @@ class Load:
     @property
     def over(self) -> bool:
         return (
-            time.monotonic() > self.until or self.counts["asked"] >= MOST or len(self.faults) > 10
+            time.monotonic() > self.until
+            or self.counts["asked"] >= self.most
+            or len(self.faults) > 10
         )
 
     async def crowd(self, clients: int, seconds: float, seed: int) -> None:
@@ -161,7 +164,9 @@ def held(process: int) -> dict[str, int]:
     }
 
 
-def soak(made_runs: Path, folder: Path, seconds: float, crowd: float) -> tuple[Load, list[dict]]:
+def soak(
+    made_runs: Path, folder: Path, seconds: float, crowd: float, most: int = MOST
+) -> tuple[Load, list[dict]]:
     gru, gpt = wenmai.load(made_runs / "reviews-gru"), wenmai.load(made_runs / "corpus-gpt")
     texts, prompts = (
         made.reviews(60)[0],
@@ -177,6 +182,7 @@ def soak(made_runs: Path, folder: Path, seconds: float, crowd: float) -> tuple[L
                 (prompt, seed): gpt.generate(prompt, tokens=20, seed=seed)[len(prompt) :]
                 for prompt, seed in prompts
             },
+            most,
         )
         asyncio.run(load.crowd(8, min(5.0, seconds / 4), 0))
         turn = 0
@@ -204,13 +210,11 @@ def soak(made_runs: Path, folder: Path, seconds: float, crowd: float) -> tuple[L
     return load, seen
 
 
-def test_some_seconds_of_changing_load(made_runs, tmp_path):
-    load, seen = soak(made_runs, tmp_path, 5.0, 0.8)
-    assert (
-        load.counts["asked"] > 50
-        and load.counts["vanished"]
-        and load.counts[200] > 0.5 * load.counts["asked"]
-    )
+@pytest.mark.parametrize("requests", [150, pytest.param(1500, marks=pytest.mark.slow)])
+def test_requests_of_changing_load(made_runs, tmp_path, requests):
+    load, seen = soak(made_runs, tmp_path, 300.0, 0.8, requests)
+    assert load.counts["asked"] >= requests and load.counts["vanished"]
+    assert load.counts[200] > 0.5 * load.counts["asked"]
     assert seen[-1]["files"] < 100  # connections are closed
 
 

@@ -87,6 +87,7 @@ def runs(name: str, folder: Path):
     return wenmai.load(folder / "run"), file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["texts", "numbers", "images", "translate"])
 def test_spark_answers_as_one_process_row_for_row(session, tmp_path, monkeypatch, name):
     estimator, file = runs(name, tmp_path)
@@ -106,6 +107,7 @@ def test_spark_answers_as_one_process_row_for_row(session, tmp_path, monkeypatch
     assert len(list(csv.reader(local.splitlines(keepends=True)))) == 41
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_row_is_told_by_its_line(session, tmp_path, monkeypatch):
     estimator, _ = runs("numbers", tmp_path)
     (tmp_path / "bad.csv").write_text("a,b,c\n" + "1,2,3\n" * 20 + "1,none,3\n")
@@ -155,6 +157,7 @@ def test_a_sentence_comes_back_as_it_was(message):
     )
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_lacks(tmp_path, monkeypatch):
     runs("texts", tmp_path)
     environment = os.environ | {

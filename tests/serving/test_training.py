@@ -52,6 +52,7 @@ def test_data_is_understood_before_anything_is_trained(trainer):
     assert text["task"] == "generate" and text["rows"] is None
 
 
+@pytest.mark.slow
 def test_upload_train_curves_predict(trainer):
     begun = trainer.post(
         "/v1/train", {**TABLE, "rung": "gru", "minutes": 0.05, "options": {"hidden": 8, "embed": 8}}
@@ -75,6 +76,7 @@ def test_upload_train_curves_predict(trainer):
     assert again == events
 
 
+@pytest.mark.slow
 def test_it_is_cancelled_and_the_server_answers_meanwhile(trainer):
     begun = trainer.post("/v1/train", {**TABLE, "rung": "lstm", "minutes": 5.0}).json
     waited_for(trainer, begun["id"], ("running",))
@@ -146,6 +148,7 @@ def test_what_is_sent_is_data_and_nothing_else(trainer, asked, why):
     assert "/tmp" not in reply.json["error"]["en"].replace("/tmp/x", "")
 
 
+@pytest.mark.slow
 def test_folders_of_single_runs_train_nothing(made_runs, tmp_path):
     with serving(str(made_runs / "reviews-gru"), cwd=tmp_path) as single:
         assert single.get("/v1/runs").json["training"] is False

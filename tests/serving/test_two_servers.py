@@ -88,6 +88,7 @@ def without_times(answer: dict) -> dict:
     return {name: value for name, value in answer.items() if name != "seconds"}
 
 
+@pytest.mark.slow
 def test_both_are_asked_and_answer_alike(two):
     client, _, _, between, runs = two
     before = dict(between.asked)
@@ -108,6 +109,7 @@ def test_both_are_asked_and_answer_alike(two):
     assert all(between.asked[port] - before[port] >= 16 for port in between.ports)
 
 
+@pytest.mark.slow
 def test_a_text_is_the_same_wherever_it_is_written(two):
     client, _, _, _, runs = two
     gpt = wenmai.load(runs / "corpus-gpt")

@@ -147,6 +147,7 @@ def test_a_long_text_is_cut_as_a_short_one(monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_ten_megabytes_are_read_in_windows(monkeypatch):
     """Never more than some windows at once."""
     model = fitted("transformer", "answer", "questions")

@@ -77,6 +77,7 @@ def assert_same_for_all(ask, questions: list) -> None:
             np.testing.assert_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rung", "task", "kind"),
     [
@@ -104,6 +105,7 @@ def test_threads_are_answered_as_one_caller_is(rung, task, kind, tmp_path):
     assert set(vars(model)) == before  # nothing was kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rung", ["ngram", "lstm", "gpt", "cnn"])
 def test_threads_go_on_with_texts_as_one_caller_does(rung, tmp_path):
     model = wenmai.load(language_model(rung).save(tmp_path / "run"))
@@ -162,6 +164,7 @@ def test_a_prompt_that_is_too_long_is_noted_beside_the_answers(recwarn):
 # The formulas
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
 def test_a_trace_of_inputs(rung, task, kind):
     estimator, inputs = fitted(rung, task, kind), made(kind, 4, seed=6, task=task)[0]

@@ -49,6 +49,7 @@ def weights(run) -> bytes:
     return (run / "weights.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_killed_and_gone_on_with(place, how, tmp_path):
     folder, seconds = place

@@ -64,6 +64,7 @@ def both(tmp_path_factory):
     return np.load(folder / "alone.npz"), np.load(folder / "together.npz")
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns(both):
     alone, together = both
     assert set(alone) == set(together) and len(set(alone)) > 60
@@ -80,6 +81,7 @@ DATA = "text,label\n" + "".join(
 TRAIN = "train gru films.csv --device cpu --set steps=60 --set hidden=16 --set embed=8 --set batch_tokens=128 --json --out"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_started_again_and_goes_on(tmp_path):
     (tmp_path / "films.csv").write_text(DATA)
     whole = torchrun(HERE / "killed_worker.py", "never", *TRAIN.split(), "whole", cwd=tmp_path)
@@ -105,6 +107,7 @@ def test_a_rung_without_the_loop_says_that_it_takes_one_process(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "differ"),
     [("labels", "its training rows"), ("valid", "the validation rows"), ("seed", "the options")],
@@ -145,6 +148,7 @@ def test_processes_that_were_given_something_else_say_so(tmp_path, what, differ)
     assert not (tmp_path / "run" / "run.json").exists()
 
 
+@pytest.mark.slow
 def test_a_process_that_waits_for_one_that_refused_its_data_ends_when_it_is_told(tmp_path):
     """It waits in compiled code and heard no signal: torchrun had to kill it, half a minute later."""
     (tmp_path / "same").mkdir()

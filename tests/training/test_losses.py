@@ -37,6 +37,7 @@ def together(tmp_path_factory):
     return np.load(folder / "found.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 2, 3])
 @pytest.mark.parametrize("how", ["alone", "ddp", "fsdp"])
 def test_pieces_and_processes_learn_what_one_batch_learns(together, pieces, how):

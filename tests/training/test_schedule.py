@@ -92,6 +92,7 @@ def test_steps_that_become_slow_end_in_time(clock):
     assert model.progress_[-1].score is not None and model.progress_[-1].step == plans[-1].steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [0, 1, 2, 3])
 def test_planned_killed_and_gone_on_with_is_the_same_as_made_again_with_its_plans(
     clock, stop, tmp_path, monkeypatch
