@@ -54,7 +54,8 @@ def pytest_addoption(parser) -> None:
 
 def pytest_configure(config) -> None:
     config.addinivalue_line("markers", "slow: a test that `make test` leaves to `make test-all`")
-    config.addinivalue_line("markers", "pairwise: a sample of its parameters is in `make test`")
+    config.addinivalue_line("markers", "pairwise: `make test` takes every pair of its parameters")
+    config.addinivalue_line("markers", "each_value: `make test` takes every value once")
     config.option.loadscopereorder = (
         False  # by which xdist begins with the files of the most tests: few and long ones came last
     )

@@ -355,6 +355,7 @@ MORE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*(command for command, _ in mistakes.MISTAKES), *MORE])
 def test_a_mistake_is_one_chinese_sentence(wenmai_cli, monkeypatch, command):
     monkeypatch.setattr("sys.stdin", io.StringIO())
@@ -362,6 +363,7 @@ def test_a_mistake_is_one_chinese_sentence(wenmai_cli, monkeypatch, command):
     assert_chinese(wenmai_cli(*shlex.split(command)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "damage"), [row[:2] for row in mistakes.DAMAGE], ids=range(len(mistakes.DAMAGE))
 )

@@ -684,6 +684,7 @@ def broken(*_, **__):
     raise RuntimeError("the builder fell over")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["mlp", "softmax"])
 def test_a_rung_that_fails_is_shown_and_the_others_go_on(compared, monkeypatch, tmp_path, which):
     monkeypatch.setitem(RUNGS, which, dataclasses.replace(RUNGS[which], build=broken))

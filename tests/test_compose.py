@@ -93,7 +93,7 @@ def stepwise(model: Composer, inputs, rows: list[list[int]]) -> list[np.ndarray]
 # What is said
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "options"), OPTIONS, ids=str)
 def test_one_step_at_a_time_says_what_the_whole_text_says(rung, options):
     texts = ["fig", "unheard-of ☃", "a", "cherry copper " * 3]
@@ -184,7 +184,7 @@ def test_scores_are_sums_divided_once():
 # What is written
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @every_rung
 def test_one_is_as_many(rung):
     model = trained(rung, pictures(24), TEXTS, steps=40)
@@ -221,7 +221,7 @@ def test_what_is_drawn_follows_from_the_seed(rung):
     )
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize("tokenizer", ["characters", "words", "bpe", "wordpiece", "unigram"])
 def test_every_unit(tokenizer, tmp_path):
     texts = ["the green apple pie", "an iron bar", "Pear cake"] * 8

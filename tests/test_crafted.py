@@ -130,6 +130,7 @@ ARGUMENTS = [
 ]
 
 
+@pytest.mark.slow
 def test_facts_and_words_of_another_kind_are_told(wenmai_cli, place):  # noqa: F811
     stopped_training(wenmai_cli)
     kept, start = last_checkpoint(place), place / "run" / "training" / "start"
@@ -563,6 +564,7 @@ def test_rows_that_are_packed_too_well(wenmai_cli, place, monkeypatch):  # noqa:
     )
 
 
+@pytest.mark.slow
 def test_parquet_that_unfolds(wenmai_cli, place, monkeypatch):  # noqa: F811
     """A text of a megabyte that every row names, and a page of nothing else: hundreds of bytes, gigabytes of rows."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

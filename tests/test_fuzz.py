@@ -37,6 +37,7 @@ def test_damage_is_answered_or_refused_in_a_sentence():
     check(fuzzing.fuzz(20_000), 20_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "number"), [("parquet", 20_000_421), ("arpa", 20_006_685)])
 def test_what_once_broke(target, number):
     """Statistics of a column that pyarrow does not survive being asked for; an n-gram that breaks off within a word."""

@@ -182,7 +182,7 @@ def parts_of(data) -> tuple[set[int], set[int], set[int]]:
     return train, valid, test
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("task", "rung", "options"), CASES)
 def test_train_learns_from_train_and_tells_what_test_scored(
     opened, monkeypatch, wenmai_cli, task, rung, options
@@ -223,7 +223,7 @@ def test_train_learns_from_train_and_tells_what_test_scored(
     }
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("task", "rung", "options"), CASES)
 def test_compare_chooses_on_valid_and_scores_on_test(
     opened, monkeypatch, tmp_path, task, rung, options

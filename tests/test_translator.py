@@ -76,6 +76,7 @@ def test_alone_as_beside_others(rung):
     )
 
 
+@pytest.mark.slow
 @every_rung
 @pytest.mark.parametrize("beam", [1, 5])
 def test_in_16_bits_nearly_the_same_is_written(rung, beam, monkeypatch):

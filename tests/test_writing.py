@@ -67,7 +67,7 @@ def trained():
 # Side by side
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @every_rung
 @pytest.mark.parametrize(
     "how",
@@ -100,7 +100,7 @@ def test_many_prompts_of_one_length(trained):
     ]
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
 @pytest.mark.parametrize("count", [3, 13])
 def test_prompts_of_different_lengths_are_read_on_together(positions, count, monkeypatch):
@@ -225,7 +225,7 @@ def test_a_prompt_that_is_longer_than_the_context(rung, trained, recwarn):
     )
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @every_rung
 @pytest.mark.parametrize("texts", [["a a a a a a"] * 4, ["a b"], "aaaa"], ids=str)
 def test_one_word_and_less_than_a_window(rung, texts):

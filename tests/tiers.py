@@ -1,11 +1,12 @@
 """Two tiers of tests: `make test` runs the first one, `make test-all` runs everything.
 
-A test is left out of the first tier in one of two ways:
+A test is left out of the first tier by one of three marks:
 
-    @pytest.mark.slow        it runs in `make test-all` alone
-    @pytest.mark.pairwise    of its parameters, the first tier takes a sample that holds every pair
+    @pytest.mark.slow          it runs in `make test-all` alone
+    @pytest.mark.pairwise      the first tier takes cases that hold every pair of parameter values
+    @pytest.mark.each_value    the first tier takes cases that hold every parameter value
 
-The sample is drawn from what the tables give (rung × task × option × …), never from a list. Tests of
+The cases are drawn from what the tables give (rung × task × option × …), never from a list. Tests of
 a file that share a group, `pairwise("group")`, share one sample: the test's name is one more
 parameter, so that every test meets every rung, every rung every option, and so on.
 """
@@ -23,12 +24,13 @@ def select(items: Sequence, seed: int = SEED) -> list[bool]:
     chosen = [item.get_closest_marker("slow") is None for item in items]
     groups = defaultdict(list)
     for at, item in enumerate(items):
-        marker = item.get_closest_marker("pairwise")
-        if chosen[at] and marker is not None:
-            test = f"{item.path}::{item.originalname}"
-            groups[(item.path, *marker.args) if marker.args else test].append(at)
-    for group in groups.values():
-        covering = cover([parameters(items[at]) for at in group], seed)
+        for size, name in ((2, "pairwise"), (1, "each_value")):
+            marker = item.get_closest_marker(name)
+            if chosen[at] and marker is not None:
+                group = marker.args or (item.originalname,)
+                groups[size, item.path, *group].append(at)
+    for (size, *_), group in groups.items():
+        covering = cover([parameters(items[at]) for at in group], size, seed)
         for number, at in enumerate(group):
             chosen[at] = number in covering
     return chosen
@@ -53,23 +55,23 @@ def is_plain(value: object) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-def cover(cases: Sequence[dict[str, str]], seed: int = SEED) -> set[int]:
-    """Cases that hold every pair of values which any case holds; greedy, so few but not fewest.
+def cover(cases: Sequence[dict[str, str]], size: int = 2, seed: int = SEED) -> set[int]:
+    """Cases that hold every combination of `size` parameter values that any of them holds.
 
-    Ties are broken by an order that `seed` draws. A single parameter counts as its own pair."""
+    Greedy: few cases, not the fewest. Ties are broken by an order that `seed` draws."""
     order = list(range(len(cases)))
     random.Random(seed).shuffle(order)
-    pairs = {at: pairs_of(cases[at]) for at in order}
-    missing = set().union(*pairs.values()) if pairs else set()
+    held = {at: combinations_in(cases[at], size) for at in order}
+    missing = set().union(*held.values())
     chosen = set()
-    for wanted in range(max(map(len, pairs.values()), default=0), 0, -1):
+    for wanted in range(max(map(len, held.values()), default=0), 0, -1):
         for at in order:
-            if at not in chosen and len(pairs[at] & missing) >= wanted:
+            if at not in chosen and len(held[at] & missing) >= wanted:
                 chosen.add(at)
-                missing -= pairs[at]
+                missing -= held[at]
     return chosen
 
 
-def pairs_of(case: dict[str, str]) -> frozenset:
+def combinations_in(case: dict[str, str], size: int) -> frozenset:
     values = sorted(case.items())
-    return frozenset(combinations(values, 2)) if len(values) > 1 else frozenset([tuple(values)])
+    return frozenset(combinations(values, min(size, len(values))))

@@ -85,6 +85,7 @@ def test_a_package_without_its_file(monkeypatch, tmp_path):
         BUILTIN["ner-zh"].load()
 
 
+@pytest.mark.slow
 def test_languages_share_no_text(loaded):
     chunk = loaded["languages"]
     counts = Counter(chunk.columns["label"])
@@ -472,6 +473,7 @@ def test_numbers(loaded):
     assert sum(text.endswith("000") for text in pairs) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["zh", "digits-zh", "zh-digits", "zh-en", "en-zh", "de-digits"])
 def test_numbers_from_what_to_what(option, loaded):
     english = dict(zip(*loaded["numbers"].columns.values()))

@@ -148,6 +148,7 @@ def test_an_ogg_without_its_last_page_is_cut_off(tmp_path):
         Clip.of(tmp_path / "b.ogg")
 
 
+@pytest.mark.slow
 def test_an_hour_is_read_some_seconds_at_a_time(tmp_path, monkeypatch):
     with soundfile.SoundFile(tmp_path / "long.wav", "w", RATE, 1) as file:
         for second in range(120):

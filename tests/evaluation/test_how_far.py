@@ -127,6 +127,7 @@ def films(tmp_path, monkeypatch):
     return tmp_path / "films.csv"
 
 
+@pytest.mark.slow
 def test_more_minutes_go_to_the_undecided_alone(wenmai_cli, films, tmp_path):
     given = ["--rungs", "softmax,mlp", "--set", "hidden=8", "--set", "embed=8", "--set", "epochs=1"]
     ran = wenmai_cli("compare", films, "--minutes", "0.05", *given)

@@ -87,6 +87,7 @@ def test_gpt_composes(start, starts, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_it_helps_to_have_read(starts):
     """Texts that a run has learned are written sooner by one that starts from it."""
     writer = LanguageModel(

@@ -96,7 +96,7 @@ def test_so_it_is_of_numbers_tags_texts_that_go_on_and_translations():
 # Gradients
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task", "kind"), SMOOTH, ids=str)
 def test_integrated_gradients_add_up_to_the_whole_way(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), made(kind, rows=3, seed=1, task=task)[0][1])

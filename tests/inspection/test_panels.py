@@ -68,7 +68,7 @@ def whole(panel) -> None:
         assert np.isfinite(panel.values).all(), panel.name
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task", "kind"), CASES, ids=str)
 def test_every_row_of_the_catalog_shows_something_and_all_of_it_is_whole(rung, task, kind):
     found = inspect(fitted(rung, task, kind), one_of(kind, task))

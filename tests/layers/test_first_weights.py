@@ -19,7 +19,7 @@ def test_weights_are_spread_as_asked():
         assert normal(0.1, 10**6, 10**6).is_meta and torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
 def test_a_network_that_is_counted_takes_no_room(rung, task, kind):
     model = small(rung, task, steps=1).fit(*made(kind, rows=30, task=task))

@@ -117,6 +117,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts_of_any_kind(name):
     text = TEXTS[name]
@@ -170,6 +171,7 @@ def in_blocks(text: bytes, growing: Growing, size: int):
         yield growing.read(b"".join(lines[start : start + size]))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 10])
 @pytest.mark.parametrize("order", range(1, 8))
 def test_runs_change_nothing(order, chunk, monkeypatch):

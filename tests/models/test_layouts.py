@@ -77,7 +77,7 @@ class Plain:
         return self.known.get(context, (0.0, 0.0))[1] + self.log_prob(context[1:], word)
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize("order", range(1, 8))
 @pytest.mark.parametrize(
     "smoothing", ["modified-kneser-ney", "katz", "witten-bell", "add-one", "none"]

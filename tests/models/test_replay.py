@@ -9,7 +9,7 @@ from test_language_model import trained
 from wenmai.language.replay import KEPT, Lease, Replay, replayed
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("rung", "options"),
     [("gpt", {"positions": kind}) for kind in ("learned", "sinusoidal", "rotary")]

@@ -24,7 +24,7 @@ GATES = {
     "lstm": {"state", "input", "forget", "update", "output", "cell"},
 }
 
-pytestmark = pytest.mark.pairwise("traces")
+pytestmark = pytest.mark.each_value("traces")
 
 
 class Names(dict):

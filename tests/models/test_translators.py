@@ -134,7 +134,7 @@ def steps_say(model, whole, found: torch.Tensor) -> None:
         log_probs, state = model.step(state, target[:, t].clamp(min=0))
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("builder", "options"), WAYS, ids=named)
 @torch.no_grad()
 def test_alone_beside_others_step_by_step_and_traced(builder, options):

@@ -34,7 +34,7 @@ def panel(page, name: str):
     return page.locator(f"#panel-{name}")
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("lang", "theme", "width"), EVERY)
 def test_every_panel_is_drawn(opened, page_file, lang, theme, width):
     with opened(page_file, lang, theme, width) as page:

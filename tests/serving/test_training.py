@@ -99,6 +99,7 @@ def test_a_crash_is_shown_and_not_shared(trainer):
     assert trainer.get("/readyz").status == 200
 
 
+@pytest.mark.slow
 def test_what_its_process_refuses_is_told_in_both_languages(trainer):
     begun = trainer.post(
         "/v1/train", {**TABLE, "rung": "gru", "minutes": 5.0, "options": {"hidden": 0}}

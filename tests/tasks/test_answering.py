@@ -164,7 +164,7 @@ def test_a_prompt_that_is_too_long_is_noted_beside_the_answers(recwarn):
 # The formulas
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
 def test_a_trace_of_inputs(rung, task, kind):
     estimator, inputs = fitted(rung, task, kind), made(kind, 4, seed=6, task=task)[0]

@@ -36,7 +36,7 @@ def trained(**options) -> Translator:
     return model.fit(TEXTS, [" ".join(reversed(text.split())) for text in TEXTS])
 
 
-@pytest.mark.pairwise
+@pytest.mark.each_value
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(
     "how", [(1, 0.0, 1), (1, 1.0, 1), (2, 0.0, 2), (5, 1.0, 1), (5, 0.6, 5), (12, 1.5, 3)], ids=str

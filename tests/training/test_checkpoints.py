@@ -134,6 +134,7 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path, monkeypatch):
     assert not list(kept.folder.glob(".*"))
 
 
+@pytest.mark.slow
 def test_killed_before_there_was_anything_to_go_on_with(tmp_path, wenmai_cli, place):
     (tmp_path / "run" / "training" / ".start.part.0123456789ab").mkdir(parents=True)
     ran = wenmai_cli(

@@ -7,7 +7,7 @@ from test_contract import LEARNED, NETWORKS, assert_resumes, fitted, loss_of, ma
 from wenmai.training import loop
 from wenmai.training.updater import bf16_pays
 
-pytestmark = pytest.mark.pairwise("bf16")
+pytestmark = pytest.mark.each_value("bf16")
 EPSILON = 2**-8  # the spacing of bf16 numbers at 1: seven bits behind the leading one
 LAYERS = 8  # roundings, one behind the other, whose errors may add up
 
