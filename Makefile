@@ -1,19 +1,24 @@
-# make demo   sets up what the demo needs and compares every rung on built-in data
-# make test   sets up the rest and runs the tests
-# make quick  while you work: lint, the contract with the smallest sizes, and the tests of what changed since main
-# make lint   ruff (rules and format), the arrows between packages, and the types of catalog, options and errors
-# make report prints counts of the code that a maintainer may want to look at; nothing fails on them
-# make soak   long runs: training killed, the server under changing load for WENMAI_SOAK_MINUTES (30)
-# make readme puts what the last demo found into the READMEs
-# make mutants puts wrong programs in place of right ones and says which no test noticed; about an hour
-# make locale brings the Chinese catalogue up to date with what the code says
-# make stubs  tells editors every option of every estimator
+# make demo      sets up what the demo needs and compares every rung on built-in data
+# make test      sets up the rest; lint, and the first tier of the tests (at most 10 CPU-minutes)
+# make test-all  every test: full products, both languages, fuzzing, kills, browsers, two processes
+# make test-processors  the contract's first tier with three instruction sets and numbers of threads
+# make quick     while you work: lint, a part of the contract, the tests of what changed since main
+# make lint      ruff (rules and format), import-linter, mypy on catalog, options and errors
+# make report    prints counts of the code that a maintainer may want to look at; none can fail
+# make soak      long runs: training killed, a server under load for WENMAI_SOAK_MINUTES (30)
+# make readme    puts what the last demo found into the READMEs
+# make mutants   mutation testing: which wrong programs no test notices; about an hour
+# make locale    brings the Chinese catalogue up to date with the messages in the code
+# make stubs     tells editors every option of every estimator
 PYTHON ?= python3
 VENV := .venv
 SMALLEST := tables or names_what or ((padding or same_seed or answers_as_it_did) and not chosen)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+TEST := $(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+# Tests start hundreds of processes, so bytecode is kept even where the environment turns that off.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo readme test quick lint report locale stubs soak mutants bench clean
+.PHONY: demo readme test test-all test-processors quick lint report locale stubs soak mutants bench clean
 
 demo: $(VENV)/demo-ready
 	$(VENV)/bin/wenmai demo
@@ -31,12 +36,19 @@ report: $(VENV)/test-ready
 	$(VENV)/bin/python tools/report.py
 
 test: lint
-	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(TEST) --tier first
+
+test-all: lint
+	$(TEST)
+
+test-processors: $(VENV)/test-ready
+	OMP_NUM_THREADS=2 $(VENV)/bin/python -m pytest --tier first tests/test_contract.py
+	OMP_NUM_THREADS=1 ONEDNN_MAX_CPU_ISA=AVX2 $(TEST) --tier first tests/test_contract.py
+	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default $(TEST) --tier first tests/test_contract.py
 
 quick: lint
-	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 -k "$(SMALLEST)" tests/test_contract.py
-	touched=$$($(VENV)/bin/python tools/touched.py) && { test -z "$$touched" || \
-	    $(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile $$touched; }
+	$(TEST) --tier first -k "$(SMALLEST)" tests/test_contract.py
+	touched=$$($(VENV)/bin/python tools/touched.py) && { test -z "$$touched" || $(TEST) --tier first $$touched; }
 
 locale: $(VENV)/demo-ready
 	$(VENV)/bin/python tools/catalogue.py

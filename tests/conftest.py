@@ -46,9 +46,9 @@ LONG = (
 def pytest_addoption(parser) -> None:
     parser.addoption(
         "--tier",
-        choices=("first", "all"),
+        choices=("first", "rest", "all"),
         default="all",
-        help="first: the tests of `make test` (see tests/tiers.py); all: every test",
+        help="first: the tests of `make test` (see tests/tiers.py); rest: the others; all: both",
     )
 
 
@@ -76,10 +76,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m leave tests out: the sample is always the same
 def pytest_collection_modifyitems(config, items) -> None:
-    if config.getoption("tier") == "first":
-        first = tiers.select(items)
-        config.hook.pytest_deselected(items=[i for i, kept in zip(items, first) if not kept])
-        items[:] = [item for item, kept in zip(items, first) if kept]
+    if (tier := config.getoption("tier")) != "all":
+        in_first = tiers.select(items)
+        kept = [item for item, first in zip(items, in_first) if first == (tier == "first")]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 

@@ -775,6 +775,7 @@ def test_compare_does_every_task(
         )
 
 
+@pytest.mark.slow
 def test_a_tag_that_breaks_the_scheme_in_a_few_rows_does_not_break_compare(wenmai_cli, tmp_path):
     """One in a hundred is tolerated in all rows, so it must be in a tenth of them, where it is more than that."""
     rows = tagged()

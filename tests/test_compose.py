@@ -239,6 +239,7 @@ def test_every_unit(tokenizer, tmp_path):
     assert "".join(again.stream("c", temperature=0)) == "Pear cake"
 
 
+@pytest.mark.slow
 def test_chinese_and_lines_are_written():
     model = trained(
         inputs=["山", "河"] * 10, texts=["白日依山尽\n黄河入海流", "春眠不觉晓"] * 10, **LEARNS

@@ -159,6 +159,7 @@ def test_facts_and_words_of_another_kind_are_told(wenmai_cli, place):  # noqa: F
     assert wenmai_cli("train", "--resume", "run").status == 0
 
 
+@pytest.mark.slow
 def test_weights_and_moments_of_another_shape_are_told(wenmai_cli, place):  # noqa: F811
     stopped_training(wenmai_cli)
     kept = last_checkpoint(place)
@@ -249,6 +250,7 @@ def test_a_part_that_is_no_plain_file(run, tmp_path, name, kind, monkeypatch):
         wenmai.load(folder)
 
 
+@pytest.mark.slow
 def test_a_mapped_file_that_is_cut_off_in_use(place, wenmai_cli):  # noqa: F811
     assert wenmai_cli("train", "ngram", "text.txt", "--out", "run").status == 0
     program = """if True:
@@ -514,6 +516,7 @@ def test_a_line_without_end_is_refused_before_its_file_is_summed_up(wenmai_cli, 
     )
 
 
+@pytest.mark.slow
 def test_a_long_line_that_is_meant(wenmai_cli, place, monkeypatch):  # noqa: F811
     monkeypatch.setattr(opening, "LINE", 1 << 20)
     (place / "long.csv").write_text(

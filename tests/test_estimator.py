@@ -189,6 +189,7 @@ def test_taggers_in_cross_validation():
 # Answers
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "rung", [rung.name for rung in rungs_for("classify") if rung.name != "perceptron"]
 )
@@ -564,6 +565,7 @@ def python(*arguments):
 HEAVY = "{'torch', 'sklearn', 'numba', 'numpy', 'matplotlib', 'tokenizers'}"
 
 
+@pytest.mark.slow
 def test_import_wenmai_loads_nothing_heavy():
     assert (
         python("-c", f"import sys, wenmai; print(sorted({HEAVY} & set(sys.modules)))").strip()

@@ -453,6 +453,7 @@ def test_what_is_replaced_only_if_said(wenmai_cli, place):
     assert wenmai_cli(*other, "--replace").status == 0
 
 
+@pytest.mark.slow
 def test_compare_import_and_save_replace_nothing_else(wenmai_cli, place):
     from wenmai.errors import Mistake
     from wenmai.estimators import load
@@ -515,6 +516,7 @@ def test_compare_leaves_what_no_comparison_wrote(wenmai_cli, place, mine):
     assert not list(place.glob("runs/*"))  # before anything is trained
 
 
+@pytest.mark.slow
 def test_compare_writes_beside_other_files_and_over_its_own_report(wenmai_cli, place):
     (place / "rep").mkdir()
     (place / "rep" / "notes.txt").write_text("mine")

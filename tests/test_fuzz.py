@@ -77,6 +77,7 @@ def test_a_million_times(capsys, million, monkeypatch):
 # The harness sees what it has to see.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["csv", "idx", "tokenizer-bpe", "tokenizer-unigram", "run-linear", "run-mlp"]
 )

@@ -22,6 +22,8 @@ from wenmai.serving.filtering import filtered
 from wenmai.tasks.decoding import Choice, take
 from wenmai.training import loop
 
+pytestmark = pytest.mark.each_value("language models")
+
 TEXT = [
     "the cat sat on the mat",
     "the dog sat on the log",
@@ -83,7 +85,6 @@ def test_a_text_is_as_likely_as_its_lines_and_these_as_their_tokens(rung):
     assert found == pytest.approx(model.log_prob(lines[0], after=""), abs=1e-4)
 
 
-@pytest.mark.each_value
 @every_rung
 @pytest.mark.parametrize("tokenizer", ["spaces", "characters", "bpe", "words"])
 def test_one_step_at_a_time_says_what_the_whole_text_says(rung, tokenizer):
@@ -688,7 +689,6 @@ def test_corpora_are_cut_between_lines():
 NETWORKS = [rung for rung in RUNGS if rung != "ngram"]
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("rung", NETWORKS)
 @pytest.mark.parametrize("place", [0, 1, 5, 13])
 def test_a_stopped_training_ends_as_one_that_was_not(rung, place, monkeypatch):
@@ -781,7 +781,6 @@ def read_again(model, tokens: torch.Tensor) -> torch.Tensor:
         return model.head.outputs(model.hidden(tokens[:, -model.context :], None)[0])[:, -1]
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("begun", [1, 4, 9, 10, 15])

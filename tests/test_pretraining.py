@@ -87,6 +87,7 @@ def learned() -> Encoder:
 # The contract
 
 
+@pytest.mark.each_value
 @each_form
 def test_the_same_seed_gives_the_same_and_another_seed_another(form):
     again, other = small(**form).fit(documents()), small(**form, seed=1).fit(documents())
@@ -115,6 +116,7 @@ def test_a_saved_encoder_answers_as_it_did(form, tmp_path):
         )
 
 
+@pytest.mark.each_value
 @each_form
 @pytest.mark.parametrize("place", [0, 1, 4])
 def test_a_stopped_training_ends_as_one_that_was_not(form, place, tmp_path, monkeypatch):

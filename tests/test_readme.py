@@ -43,6 +43,7 @@ def test_the_ladder_has_every_rung_in_its_order(readme):
     assert re.findall(r"[\w-]+", " ".join(named)) == list(RUNGS)
 
 
+@pytest.mark.slow
 def test_what_a_demo_found_goes_into_both(tmp_path, monkeypatch, wenmai_cli):
     monkeypatch.chdir(tmp_path)
     bring(tmp_path)

@@ -97,6 +97,7 @@ def test_in_16_bits_nearly_the_same_is_written(rung, beam, monkeypatch):
     assert model.answers(OTHERS, beam=beam) == exact  # what follows is as exact as before
 
 
+@pytest.mark.slow
 @every_rung
 def test_in_several_threads_as_in_one(rung, monkeypatch):
     """Rows are dealt to as many threads as torch has, this one among them, each of one core; and torch has as many afterwards."""

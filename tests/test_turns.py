@@ -23,6 +23,7 @@ def in_turns(count: int) -> dict:
     return json.loads(ran.stdout)
 
 
+@pytest.mark.slow
 def test_two_models_saved_in_turns_are_never_mixed():
     found = in_turns(100)
     assert found["saves"] == found["loads"] == 100 and not found["wrong"], found

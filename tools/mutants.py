@@ -4,6 +4,8 @@
     python tools/mutants.py loop heads            of these modules alone; --each 0 makes every change
     python tools/mutants.py --bugs                the wrong programs written out in mutants.toml, each of which was once missed
     python tools/mutants.py --bugs clip           those whose name begins so
+    python tools/mutants.py --tier first          60 changes drawn from the packages in TIERED; the first tier's tests
+    python tools/mutants.py --tier all            the same changes; what the first tier misses, the other tests are asked
     python tools/mutants.py --jobs 8              so many changes at a time
 
 No file is touched: a process is forked for every change, which imports the changed module from memory; torch was loaded before.
@@ -16,23 +18,31 @@ import ast
 import copy
 import importlib.abc
 import importlib.machinery
+import json
 import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 
+import touched
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 ALONE = Lock()  # one thread forks or prints at a time
+NO_TESTS = 5  # pytest's exit status
+TIERED = ("layers", "models", "tasks", "training", "data", "evaluation")  # packages for --tier
+DRAWN = 60  # changes for --tier
 TOLD = (
     "Message",
     "Mistake",
@@ -108,11 +118,10 @@ def changed(node: ast.AST, **fields) -> ast.AST:
     return other
 
 
-def mutants(text: str) -> list[tuple[int, str, str]]:
-    """(line, what changed, the module's text) for every change that can be made to it."""
-    tree, found = ast.parse(text), []
+def each_change(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """(node, changed node) for every change that can be made; the tree holds it until the next is asked for."""
 
-    def visit(node: ast.AST) -> None:
+    def visit(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         for field, value in ast.iter_fields(node):
             if field in ("annotation", "returns", "decorator_list"):
                 continue
@@ -120,24 +129,23 @@ def mutants(text: str) -> list[tuple[int, str, str]]:
                 if not isinstance(child, ast.AST) or is_told(child):
                     continue
                 for other in changes(child):
-                    before, line = ast.unparse(child).split("\n")[0], child.lineno
                     put(node, field, at if isinstance(value, list) else None, other)
-                    after = (
-                        "nothing"
-                        if isinstance(other, ast.Pass)
-                        else ast.unparse(other).split("\n")[0]
-                    )
-                    found.append(
-                        (
-                            line,
-                            f"{before}  →  {after}",
-                            ast.unparse(ast.fix_missing_locations(tree)),
-                        )
-                    )
+                    yield child, other
                     put(node, field, at if isinstance(value, list) else None, child)
-                visit(child)
+                yield from visit(child)
 
-    visit(tree)
+    return visit(tree)
+
+
+def mutants(text: str, wanted: set[int] | None = None) -> list[tuple[int, str, str]]:
+    """(line, what changed, the module's text) for every change, or for those with a number in `wanted`."""
+    tree, found = ast.parse(text), []
+    for number, (child, other) in enumerate(each_change(tree)):
+        if wanted is None or number in wanted:
+            before = ast.unparse(child).split("\n")[0]
+            after = "nothing" if isinstance(other, ast.Pass) else ast.unparse(other).split("\n")[0]
+            text = ast.unparse(ast.fix_missing_locations(tree))
+            found.append((child.lineno, f"{before}  →  {after}", text))
     return found
 
 
@@ -177,7 +185,7 @@ class Changed(importlib.abc.MetaPathFinder):
 
 
 def noticed(
-    path: Path, text: str | None, tests: list[str], seconds: int, log: str = os.devnull
+    path: Path, text: str | None, tests: list[str], seconds: int, log: str = os.devnull, plugins=()
 ) -> str:
     """How it was noticed that the module at `path` has this text (None: nothing is changed): "failed", or "endless" where the
     tests took more processor time than `seconds`, or ten times as long on the clock (so a busy machine notices nothing that a
@@ -193,14 +201,18 @@ def noticed(
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         status = 1
         try:
+            import numba
             import pytest
 
             if text is not None:
                 name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
                 sys.meta_path.insert(0, Changed(name, path, text))
-            status = int(
-                pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests])
-            )
+                if (
+                    "njit" in text
+                ):  # Numba would find the unchanged code in its cache, or leave the changed one there
+                    numba.config.CACHE_DIR = tempfile.mkdtemp()
+            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            status = int(pytest.main([*options, *tests], list(plugins)))
         except BaseException:
             traceback.print_exc()
         finally:
@@ -214,7 +226,7 @@ def noticed(
         signal.SIGKILL,
     ):
         return "endless"
-    return "failed" if status != 0 else ""
+    return "failed" if os.waitstatus_to_exitcode(status) not in (0, NO_TESTS) else ""
 
 
 def complaint(tests: tuple[str, ...], seconds: int) -> str:
@@ -274,6 +286,122 @@ def is_listed(name: str, survivors: list[dict]) -> bool:
     )
 
 
+# Tiers
+
+
+def drawn_from_packages(seed: int) -> list[tuple[str, Path, str]]:
+    """Changes drawn by `seed` from all that can be made in the packages of TIERED: (name, path, the module's text)."""
+    paths = sorted(path for name in TIERED for path in (SOURCE / "wenmai" / name).rglob("*.py"))
+    texts = {path: path.read_text("utf-8") for path in paths}
+    every = [(path, n) for path in paths for n, _ in enumerate(each_change(ast.parse(texts[path])))]
+    some = random.Random(seed).sample(every, DRAWN)
+    found = []
+    for path in dict.fromkeys(path for path, _ in sorted(some)):
+        made = mutants(texts[path], {number for other, number in some if other == path})
+        place = path.relative_to(ROOT)
+        found += [(f"{place}:{line}: {what}", path, text) for line, what, text in made]
+    return found
+
+
+def imports() -> dict[str, set[str]]:
+    """Module of wenmai → the modules of wenmai that it imports."""
+    paths = {module_name(path): path for path in (SOURCE / "wenmai").rglob("*.py")}
+    found = {}
+    for name, path in paths.items():
+        named = set()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+        found[name] = named & paths.keys()
+    return found
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def reached(start: list[str], graph: dict[str, set[str]]) -> set[str]:
+    found, new = set(), set(start)
+    while new:
+        found |= new
+        new = set().union(*(graph.get(name, set()) for name in new)) - found
+    return found
+
+
+TABLES = """
+import json
+from wenmai.catalog import RUNGS, TASKS
+builders = {name: [rung.build, rung.train, *rung.builders.values()] for name, rung in RUNGS.items()}
+print(json.dumps([
+    {name: sorted({one.__module__ for one in made}) for name, made in builders.items()},
+    {name: [task.__module__] for name, task in TASKS.items()},
+]))
+"""
+
+
+class ContractCases:
+    """Of the contract, the cases of those rungs or tasks whose code reaches the changed module."""
+
+    def __init__(self, module: str, tables: list[dict], graph: dict[str, set[str]]):
+        rungs, tasks = (
+            {name for name, start in table.items() if module in reached(start, graph)}
+            for table in tables
+        )
+        if module.startswith("wenmai.tasks."):
+            self.concerned = lambda case: case.get("task") in tasks
+        elif module.startswith(("wenmai.layers.", "wenmai.models.")):
+            self.concerned = lambda case: case.get("rung") in rungs
+        else:
+            everywhere = module in reached(["wenmai.estimator"], graph)
+            self.concerned = lambda case: everywhere
+
+    def pytest_collection_modifyitems(self, config, items) -> None:
+        def kept(item) -> bool:
+            case = item.callspec.params if hasattr(item, "callspec") else {}
+            return item.path.name != "test_contract.py" or self.concerned(case)
+
+        left = [item for item in items if not kept(item)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if kept(item)]
+
+
+def compare_tiers(asked: argparse.Namespace) -> None:
+    """Asks the first tier; with `--tier all` the other tests, too, where it noticed nothing."""
+    ran = subprocess.run([sys.executable, "-c", TABLES], capture_output=True, text=True, check=True)
+    tables, graph = json.loads(ran.stdout), imports()
+    texts = {
+        path.relative_to(ROOT): path.read_text("utf-8")
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if path.name != "test_contract.py"
+    }
+
+    def judged(change: tuple[str, Path, str]) -> str:
+        name, path, text = change
+        about = touched.tests_about([path.relative_to(ROOT)], texts)
+        tests = [*map(str, about), "tests/test_contract.py"]
+        cases = ContractCases(module_name(path), tables, graph)
+        how = "MISSED"
+        for tier in ("first", "rest") if asked.tier == "all" else ("first",):
+            limit = asked.seconds * (2 if tier == "first" else 10)
+            if noticed(path, text, ["--tier", tier, *tests], limit, plugins=[cases]):
+                how = tier
+                break
+        with ALONE:
+            print(f"{how.ljust(7)} {name}", flush=True)
+        return how
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        verdicts = Counter(pool.map(judged, drawn_from_packages(asked.seed)))
+    first, rest = verdicts["first"], verdicts["rest"]
+    print(f"{first} of {DRAWN} noticed by the first tier ({time.perf_counter() - began:.0f} s)")
+    if asked.tier == "all":
+        share = first / max(1, first + rest)
+        print(f"{first + rest} noticed by both tiers; the first has {share:.1%} of them")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -289,6 +417,7 @@ def main() -> None:
         default=150,
         help="of processor time after which tests are taken to hang",
     )
+    parser.add_argument("--tier", choices=("first", "all"), help="draw from the packages in TIERED")
     asked = parser.parse_args()
     os.chdir(ROOT)
     os.environ |= {"OMP_NUM_THREADS": "1", "HYPOTHESIS_STORAGE_DIRECTORY": tempfile.mkdtemp()}
@@ -298,6 +427,8 @@ def main() -> None:
     import pytest  # noqa: F401
     import torch  # noqa: F401
 
+    if asked.tier:
+        return compare_tiers(asked)
     known = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
     made = (
         written_out(known, asked.words)

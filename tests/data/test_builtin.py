@@ -105,6 +105,7 @@ def test_languages_chosen():
         BUILTIN["languages"].load(languages="dk")
 
 
+@pytest.mark.slow
 def test_iris_and_digits(loaded):
     iris = loaded["iris"].columns
     assert list(iris) == ["sepal_length", "sepal_width", "petal_length", "petal_width", "label"]

@@ -176,6 +176,7 @@ def test_scores_of_groups_are_sums_of_terms():
     )
 
 
+@pytest.mark.slow
 def test_evaluate_and_compare_show_every_group(stories, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     data = open_dataset(str(stories), TASKS, valid="0.2")

@@ -59,6 +59,7 @@ def dropped() -> float:
     )
 
 
+@pytest.mark.slow
 def test_of_fourteen_equal_rungs_all_are_kept():
     assert all_kept() >= 0.95
 

@@ -171,6 +171,7 @@ def test_the_page_is_whole_self_contained_and_speaks_both_languages(tmp_path):
     assert page.tags.count("details") == len(RUNGS) + 1
 
 
+@pytest.mark.slow
 def test_files_are_valid_and_the_same_every_time(tmp_path):
     text, _ = written(a_report(), tmp_path / "a")
     again, _ = written(a_report(), tmp_path / "b")
@@ -241,6 +242,7 @@ def test_missing_parts_leave_no_hole(tmp_path):
     assert "No rung finished." in page.words
 
 
+@pytest.mark.slow
 def test_lower_is_better(tmp_path):
     report = a_report(task="generate", metric="perplexity", higher_is_better=False)
     report["rungs"] = [a_rung(name, 20.0 * 1.3**i, "perplexity") for i, name in enumerate(RUNGS)]

@@ -42,6 +42,7 @@ def found(reviews):
     return run | {"parallel": ended(parallel.run("", settings=lengths))[0]}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", SIZES)
 def test_variants(found, name):
     known = found[name].known

@@ -240,6 +240,7 @@ def test_a_cache_that_is_full(server, wenmai_cli, monkeypatch):
     assert fetched(server) == ["model.safetensors"]
 
 
+@pytest.mark.slow
 def test_the_library_goes_on_by_itself(server, wenmai_cli):
     server.faults["model.safetensors"] = "cut off"
     ran = wenmai_cli("import", "someone/classifier", "--out", "run")

@@ -33,6 +33,8 @@ from wenmai.errors import Mistake
 from wenmai.exchange import onnx_files, onnx_tracing
 from wenmai.exchange.onnx_network import OnnxNetwork, largest_difference
 
+pytestmark = pytest.mark.each_value("onnx")
+
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
@@ -89,19 +91,16 @@ def check_equal(estimator, inputs, out: Path) -> None:
         assert ours == theirs
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task"), ROWS, ids=str)
 def test_equals_torch(rung, task, tmp_path):
     check_equal(fitted(rung, task, KIND[task]), long_and_short(KIND[task], task), tmp_path / "out")
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task", "kind"), OTHERS, ids=str)
 def test_other_kinds_of_input(rung, task, kind, tmp_path):
     check_equal(fitted(rung, task, kind), long_and_short(kind, task), tmp_path / "out")
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task", "options"), VARIANTS, ids=str)
 def test_options(rung, task, options, tmp_path):
     estimator = small(rung, task, **options).fit(*made(KIND[task], task=task))
@@ -128,7 +127,6 @@ def test_greedy_and_beam_search_write_the_same(tmp_path):
             )
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize(
     "rung",
     [rung.name for rung in RUNGS.values() if rung.does("generate") and is_network(rung.name)],

@@ -120,6 +120,7 @@ def test_the_compiled_pass_is_the_formula_and_so_are_its_gradients(classes):
     assert (ways[1][1][~mask] == 0).all()
 
 
+@pytest.mark.slow
 def test_gradients_by_small_differences():
     emissions, mask, _, _ = some(3, [3, 1, 2])
     generator = torch.Generator().manual_seed(0)

@@ -102,6 +102,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.slow
 @LINUX
 def test_an_idle_team_is_as_large_as_said_and_goes_with_its_keeper():
     """In a process of its own, whose threads are all known."""

@@ -332,6 +332,7 @@ def fuzzed(inputs: int, start: int, **environment: str) -> dict:
     return found
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused_or_answered():
     fuzzed(2000, 0)
 

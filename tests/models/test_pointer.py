@@ -142,6 +142,7 @@ def test_names_that_were_never_seen_are_written_right(learned):
     assert learned.evaluate(SOURCES, TARGETS)["exact_match"] == sum(right) / len(right)
 
 
+@pytest.mark.slow
 def test_every_way_of_decoding_writes_them(learned):
     one = [row["text"] for row in learned.answers(SOURCES, beam=1)]
     encoded, trained = learned.examples(SOURCES).inputs, learned.trained()
@@ -174,6 +175,7 @@ def test_every_way_of_decoding_writes_them(learned):
         ]
 
 
+@pytest.mark.slow
 def test_the_outputs_are_as_wide_as_the_most_words(learned):
     examples = learned.examples(SOURCES[:8], TARGETS[:8])
     found = learned.outputs(examples)

@@ -167,6 +167,7 @@ def test_one_wide_it_is_greedy(seed, width, penalty, never):
     )
 
 
+@pytest.mark.slow
 @FEW
 @given(st.integers(0, 10**6), st.integers(1, 6), penalties, st.integers(1, 3))
 def test_beside_others_a_source_is_searched_as_alone(seed, size, penalty, count):

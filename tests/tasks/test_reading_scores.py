@@ -147,6 +147,7 @@ CHINESE = [
 ]
 
 
+@pytest.mark.slow
 def test_cmrc_counts_as_its_script_does():
     nltk = pytest.importorskip("nltk.tokenize")
     words = (

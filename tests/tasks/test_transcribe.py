@@ -107,6 +107,7 @@ def test_windows_are_joined_in_the_middle_of_their_overlap():
     assert marked[:, 0].tolist() == [0] * 6 + [1] * 6
 
 
+@pytest.mark.slow
 def test_what_is_heard_while_it_comes_is_what_is_heard_in_the_whole():
     model, (sounds, _) = trained(bidirectional=False, normalise="corpus"), rows(8, seed=2)
     for samples, rate in sounds:
@@ -129,6 +130,7 @@ def test_what_cannot_be_heard_while_it_comes_is_said(options, sentence):
         list(trained(**options).stream([np.zeros(800)], RATE))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("tokenizer", ["spaces", "characters"])
 def test_a_language_model_helps_and_its_weight_is_chosen(tokenizer):
     model, generator = trained(), np.random.default_rng(3)
@@ -191,6 +193,7 @@ def test_errors_are_those_that_jiwer_counts(answer, target):
         assert edits(cut(answer), cut(target)) == errors[0] and len(cut(target)) == sizes[0]
 
 
+@pytest.mark.slow
 def test_filters_over_time_and_frequency_hear_too():
     model, (sounds, texts) = trained(convolutions=1, epochs=30), rows(20, seed=1)
     assert model.evaluate(sounds, texts)["cer"] < 0.3

@@ -259,6 +259,7 @@ def test_begun_again_after_a_kill_between_two_renames(tmp_path):
             assert (tmp_path / name / "a.txt").read_text() == "new"
 
 
+@pytest.mark.slow
 def test_another_number_of_processes_is_refused(tmp_path, wenmai_cli, place, monkeypatch):
     words = TRAIN.format(rung="mlp", data=place[0] / "films.csv", out=tmp_path / "run").split()
     monkeypatch.setattr(

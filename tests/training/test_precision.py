@@ -32,7 +32,9 @@ LEARNING = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 @pytest.mark.parametrize(("rung", "task", "kind"), LEARNING, ids=str)
 def test_it_learns(rung, task, kind, seed):
     """By the margin of float32: gradients are noisier, weights are float32."""
