@@ -35,6 +35,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 
+import pytest
 import touched
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -202,7 +203,6 @@ def noticed(
         status = 1
         try:
             import numba
-            import pytest
 
             if text is not None:
                 name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
@@ -357,14 +357,14 @@ class ContractCases:
             everywhere = module in reached(["wenmai.estimator"], graph)
             self.concerned = lambda case: everywhere
 
+    @pytest.hookimpl(trylast=True)  # the contract takes longest, so it comes last
     def pytest_collection_modifyitems(self, config, items) -> None:
-        def kept(item) -> bool:
-            case = item.callspec.params if hasattr(item, "callspec") else {}
-            return item.path.name != "test_contract.py" or self.concerned(case)
-
-        left = [item for item in items if not kept(item)]
+        contract = [item for item in items if item.path.name == "test_contract.py"]
+        own = [item for item in items if item.path.name != "test_contract.py"]
+        cases = {item: item.callspec.params for item in contract if hasattr(item, "callspec")}
+        left = [item for item in contract if not self.concerned(cases.get(item, {}))]
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if kept(item)]
+        items[:] = own + [item for item in contract if self.concerned(cases.get(item, {}))]
 
 
 def compare_tiers(asked: argparse.Namespace) -> None:
@@ -424,7 +424,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = str(SOURCE)
     sys.path[:0] = [str(SOURCE), str(ROOT / "tests")]
     import numba  # noqa: F401  what every test needs is loaded once
-    import pytest  # noqa: F401
+    import sklearn.pipeline  # noqa: F401
     import torch  # noqa: F401
 
     if asked.tier:

@@ -210,7 +210,6 @@ def test_an_empty_side(blank):
 
 
 @pytest.mark.slow
-@pytest.mark.each_value
 @pytest.mark.parametrize("letter", ["\x00", "\x07", "\x1b", "\x0c", "\x7f", "\x9d"])
 def test_control_characters(letter):
     far = [
