@@ -41,6 +41,7 @@ import touched
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 ALONE = Lock()  # one thread forks or prints at a time
+NEAR = 6  # lines that a statement may take
 NO_TESTS = 5  # pytest's exit status
 TIERED = ("layers", "models", "tasks", "training", "data", "evaluation")  # packages for --tier
 DRAWN = 60  # changes for --tier
@@ -276,14 +277,20 @@ def drawn(
 
 
 def is_listed(name: str, survivors: list[dict]) -> bool:
-    """Whether mutants.toml gives a reason why nobody notices this change, in a line that holds this text."""
+    """Whether mutants.toml gives a reason why nobody notices this change, near a line that holds this text."""
     place, _, change = name.partition(": ")
     module, _, number = place.rpartition(":")
-    line = (ROOT / module).read_text(encoding="utf-8").splitlines()[int(number) - 1]
+    lines = (ROOT / module).read_text(encoding="utf-8").splitlines()
+    near = squeezed("".join(lines[max(0, int(number) - NEAR) : int(number) + NEAR]))
     return any(
-        one["module"] == module and one["change"] == change and one["line"] in line
+        one["module"] == module and one["change"] == change and squeezed(one["line"]) in near
         for one in survivors
     )
+
+
+def squeezed(code: str) -> str:
+    """Without white space, so that it does not depend on how the code is formatted."""
+    return "".join(code.split())
 
 
 # Tiers
