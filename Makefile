@@ -35,13 +35,13 @@ lint: $(VENV)/test-ready
 report: $(VENV)/test-ready
 	$(VENV)/bin/python tools/report.py
 
-test: lint
+test: lint $(VENV)/kernels-ready
 	$(TEST) --tier first
 
-test-all: lint
+test-all: lint $(VENV)/kernels-ready
 	$(TEST)
 
-test-processors: $(VENV)/test-ready
+test-processors: $(VENV)/kernels-ready
 	OMP_NUM_THREADS=2 $(VENV)/bin/python -m pytest --tier first tests/test_contract.py
 	OMP_NUM_THREADS=1 ONEDNN_MAX_CPU_ISA=AVX2 $(TEST) --tier first tests/test_contract.py
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default $(TEST) --tier first tests/test_contract.py
@@ -85,6 +85,11 @@ $(VENV)/demo-ready: pyproject.toml constraints.txt
 $(VENV)/test-ready: $(VENV)/demo-ready
 	$(PIP) --editable '.[dev]'
 	$(PIP) kenlm || echo 'kenlm, which some tests compare with, needs a C++ compiler and cmake; those tests are skipped.'
+	touch $@
+
+# Numba compiles in one process what all workers then find in the cache.
+$(VENV)/kernels-ready: $(VENV)/test-ready tools/compile_kernels.py $(shell grep -rlE '^@(njit|c_function)' src)
+	$(VENV)/bin/python tools/compile_kernels.py
 	touch $@
 
 $(VENV)/bench-ready: $(VENV)/test-ready
