@@ -15,6 +15,7 @@ with its line; what is listed as a survivor there, with the reason why no test c
 
 import argparse
 import ast
+import builtins
 import copy
 import importlib.abc
 import importlib.machinery
@@ -23,17 +24,17 @@ import os
 import random
 import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 import traceback
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 import pytest
 import touched
@@ -42,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 ALONE = Lock()  # one thread forks or prints at a time
 NEAR = 6  # lines that a statement may take
+ENDED = (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
 NO_TESTS = 5  # pytest's exit status
 TIERED = ("layers", "models", "tasks", "training", "data", "evaluation")  # packages for --tier
 DRAWN = 60  # changes for --tier
@@ -187,11 +189,16 @@ class Changed(importlib.abc.MetaPathFinder):
 
 
 def noticed(
-    path: Path, text: str | None, tests: list[str], seconds: int, log: str = os.devnull, plugins=()
+    changed: dict[Path, str],
+    tests: list[str],
+    seconds: int,
+    log: str = os.devnull,
+    plugins: Sequence = (),
+    stop: bool = True,
 ) -> str:
-    """How it was noticed that the module at `path` has this text (None: nothing is changed): "failed", or "endless" where the
-    tests took more processor time than `seconds`, or ten times as long on the clock (so a busy machine notices nothing that a
-    quiet one would not); "" if it was not."""
+    """How it was noticed that modules have these texts: "failed", or "endless" where the tests took more processor time than
+    `seconds`, or ten times as long on the clock (so a busy machine notices nothing that a quiet one would not); "" if it was
+    not."""
     with ALONE:  # what another thread holds at a fork, a child waits for in vain
         child = os.fork()
     if child == 0:
@@ -205,14 +212,13 @@ def noticed(
         try:
             import numba
 
-            if text is not None:
-                name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-                sys.meta_path.insert(0, Changed(name, path, text))
+            for path, text in changed.items():
+                sys.meta_path.insert(0, Changed(module_name(path), path, text))
                 if (
                     "njit" in text
                 ):  # Numba would find the unchanged code in its cache, or leave the changed one there
                     numba.config.CACHE_DIR = tempfile.mkdtemp()
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *(["-x"] if stop else [])]
             status = int(pytest.main([*options, *tests], list(plugins)))
         except BaseException:
             traceback.print_exc()
@@ -221,11 +227,7 @@ def noticed(
             sys.stderr.flush()
             os._exit(status)
     _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (
-        signal.SIGALRM,
-        signal.SIGXCPU,
-        signal.SIGKILL,
-    ):
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in ENDED:
         return "endless"
     return "failed" if os.waitstatus_to_exitcode(status) not in (0, NO_TESTS) else ""
 
@@ -233,7 +235,7 @@ def noticed(
 def complaint(tests: tuple[str, ...], seconds: int) -> str:
     """What these tests print where one of them fails without any change; "" where none does."""
     log = Path(tempfile.mkdtemp()) / "log"
-    if not noticed(ROOT, None, [*tests], seconds, str(log)):
+    if not noticed({}, [*tests], seconds, str(log)):
         return ""
     return f"{log.read_text(errors='replace')[-3000:]}\n{' '.join(tests)}: a test fails without any change"
 
@@ -296,8 +298,15 @@ def squeezed(code: str) -> str:
 # Tiers
 
 
-def drawn_from_packages(seed: int) -> list[tuple[str, Path, str]]:
-    """Changes drawn by `seed` from all that can be made in the packages of TIERED: (name, path, the module's text)."""
+class Drawn(NamedTuple):
+    name: str
+    path: Path
+    line: int
+    text: str  # of the module
+
+
+def drawn_from_packages(seed: int) -> list[Drawn]:
+    """Changes drawn by `seed` from all that can be made in the packages of TIERED."""
     paths = sorted(path for name in TIERED for path in (SOURCE / "wenmai" / name).rglob("*.py"))
     texts = {path: path.read_text("utf-8") for path in paths}
     every = [(path, n) for path in paths for n, _ in enumerate(each_change(ast.parse(texts[path])))]
@@ -306,22 +315,7 @@ def drawn_from_packages(seed: int) -> list[tuple[str, Path, str]]:
     for path in dict.fromkeys(path for path, _ in sorted(some)):
         made = mutants(texts[path], {number for other, number in some if other == path})
         place = path.relative_to(ROOT)
-        found += [(f"{place}:{line}: {what}", path, text) for line, what, text in made]
-    return found
-
-
-def imports() -> dict[str, set[str]]:
-    """Module of wenmai → the modules of wenmai that it imports."""
-    paths = {module_name(path): path for path in (SOURCE / "wenmai").rglob("*.py")}
-    found = {}
-    for name, path in paths.items():
-        named = set()
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-            elif isinstance(node, ast.Import):
-                named |= {alias.name for alias in node.names}
-        found[name] = named & paths.keys()
+        found += [Drawn(f"{place}:{line}: {what}", path, line, text) for line, what, text in made]
     return found
 
 
@@ -329,79 +323,98 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
-def reached(start: list[str], graph: dict[str, set[str]]) -> set[str]:
-    found, new = set(), set(start)
-    while new:
-        found |= new
-        new = set().union(*(graph.get(name, set()) for name in new)) - found
-    return found
+def functions_of(change: Drawn, tree: ast.Module) -> list[ast.FunctionDef]:
+    """The function that the change is made to. If it is compiled, or there is none: all that are not."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    python = [
+        node for node in functions if "jit" not in " ".join(map(ast.unparse, node.decorator_list))
+    ]
+    around = [node for node in functions if node.lineno <= change.line <= node.end_lineno]
+    return around[-1:] if around and around[-1] in python else python
 
 
-TABLES = """
-import json
-from wenmai.catalog import RUNGS, TASKS
-builders = {name: [rung.build, rung.train, *rung.builders.values()] for name, rung in RUNGS.items()}
-print(json.dumps([
-    {name: sorted({one.__module__ for one in made}) for name, made in builders.items()},
-    {name: [task.__module__] for name, task in TASKS.items()},
-]))
-"""
+def cases_reached(drawn: list[Drawn]) -> list[set[tuple[str, str]]]:
+    """For each change, which (rung, task) run its function in the contract's first tier."""
+    numbers, texts = defaultdict(list), {}
+    for number, change in enumerate(drawn):
+        numbers[change.path].append(number)
+    for path in numbers:
+        tree = ast.parse(path.read_text("utf-8"))
+        for number in numbers[path]:
+            for function in functions_of(drawn[number], tree):
+                function.body.insert(
+                    bool(ast.get_docstring(function)), ast.parse(f"__reach__({number})").body[0]
+                )
+        texts[path] = ast.unparse(ast.fix_missing_locations(tree))
+    with tempfile.NamedTemporaryFile() as found:
+        options = ["--tier", "first", "tests/test_contract.py"]
+        if noticed(texts, options, 3600, plugins=[Reach(found.name)], stop=False):
+            sys.exit("a test of the contract fails without any change")
+        seen = json.loads(Path(found.name).read_text())
+    return [{tuple(case) for at, *case in seen if at == number} for number in range(len(drawn))]
+
+
+class Reach:
+    """Writes down which contract case, (rung, task), runs which function: [number, rung, task]."""
+
+    def __init__(self, path: str):
+        self.path, self.seen, self.case = path, set(), None
+        builtins.__reach__ = lambda number: self.case and self.seen.add((number, *self.case))
+
+    def pytest_runtest_setup(self, item) -> None:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        self.case = (
+            (params.get("rung"), params.get("task", "classify")) if "rung" in params else None
+        )
+
+    def pytest_sessionfinish(self) -> None:
+        Path(self.path).write_text(json.dumps(sorted(self.seen)))
 
 
 class ContractCases:
-    """Of the contract, the cases of those rungs or tasks whose code reaches the changed module."""
+    """Of the contract, the cases of the rungs and tasks that run the changed function, after all other tests."""
 
-    def __init__(self, module: str, tables: list[dict], graph: dict[str, set[str]]):
-        rungs, tasks = (
-            {name for name, start in table.items() if module in reached(start, graph)}
-            for table in tables
-        )
-        if module.startswith("wenmai.tasks."):
-            self.concerned = lambda case: case.get("task") in tasks
-        elif module.startswith(("wenmai.layers.", "wenmai.models.")):
-            self.concerned = lambda case: case.get("rung") in rungs
-        else:
-            everywhere = module in reached(["wenmai.estimator"], graph)
-            self.concerned = lambda case: everywhere
+    def __init__(self, reached: set[tuple[str, str]]):
+        self.rungs, self.tasks = {rung for rung, _ in reached}, {task for _, task in reached}
 
-    @pytest.hookimpl(trylast=True)  # the contract takes longest, so it comes last
+    def concerned(self, item) -> bool:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        return params.get("rung") in self.rungs and params.get("task", "classify") in self.tasks
+
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items) -> None:
         contract = [item for item in items if item.path.name == "test_contract.py"]
         own = [item for item in items if item.path.name != "test_contract.py"]
-        cases = {item: item.callspec.params for item in contract if hasattr(item, "callspec")}
-        left = [item for item in contract if not self.concerned(cases.get(item, {}))]
-        config.hook.pytest_deselected(items=left)
-        items[:] = own + [item for item in contract if self.concerned(cases.get(item, {}))]
+        config.hook.pytest_deselected(items=[item for item in contract if not self.concerned(item)])
+        items[:] = own + [item for item in contract if self.concerned(item)]
 
 
 def compare_tiers(asked: argparse.Namespace) -> None:
     """Asks the first tier; with `--tier all` the other tests, too, where it noticed nothing."""
-    ran = subprocess.run([sys.executable, "-c", TABLES], capture_output=True, text=True, check=True)
-    tables, graph = json.loads(ran.stdout), imports()
+    drawn, began = drawn_from_packages(asked.seed), time.perf_counter()
+    reached = cases_reached(drawn)
     texts = {
         path.relative_to(ROOT): path.read_text("utf-8")
         for path in (ROOT / "tests").rglob("test_*.py")
         if path.name != "test_contract.py"
     }
 
-    def judged(change: tuple[str, Path, str]) -> str:
-        name, path, text = change
+    def judged(number: int) -> str:
+        name, path, _, text = drawn[number]
         about = touched.tests_about([path.relative_to(ROOT)], texts)
-        tests = [*map(str, about), "tests/test_contract.py"]
-        cases = ContractCases(module_name(path), tables, graph)
-        how = "MISSED"
+        tests, how = [*map(str, about), "tests/test_contract.py"], "MISSED"
         for tier in ("first", "rest") if asked.tier == "all" else ("first",):
             limit = asked.seconds * (2 if tier == "first" else 10)
-            if noticed(path, text, ["--tier", tier, *tests], limit, plugins=[cases]):
+            cases = ContractCases(reached[number])
+            if noticed({path: text}, ["--tier", tier, *tests], limit, plugins=[cases]):
                 how = tier
                 break
         with ALONE:
             print(f"{how.ljust(7)} {name}", flush=True)
         return how
 
-    began = time.perf_counter()
     with ThreadPoolExecutor(asked.jobs) as pool:
-        verdicts = Counter(pool.map(judged, drawn_from_packages(asked.seed)))
+        verdicts = Counter(pool.map(judged, range(len(drawn))))
     first, rest = verdicts["first"], verdicts["rest"]
     print(f"{first} of {DRAWN} noticed by the first tier ({time.perf_counter() - began:.0f} s)")
     if asked.tier == "all":
@@ -447,8 +460,8 @@ def main() -> None:
         """ "failed", "endless", "listed" or "MISSED"; told as soon as it is known."""
         name, path, text, tests = change
         more = [] if asked.bugs else known["wider"].get(str(path.relative_to(ROOT)), [])
-        how = noticed(path, text, tests, asked.seconds) or (
-            more and noticed(path, text, more, 4 * asked.seconds)
+        how = noticed({path: text}, tests, asked.seconds) or (
+            more and noticed({path: text}, more, 4 * asked.seconds)
         )
         how = how or (
             "listed" if not asked.bugs and is_listed(name, known.get("survivor", ())) else "MISSED"
