@@ -84,6 +84,17 @@ def pytest_collection_modifyitems(config, items) -> None:
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def without_bf16():
+    """`precision="auto"` is float32 on every processor; tests/training/test_precision.py has bf16."""
+    import torch
+
+    with pytest.MonkeyPatch.context() as patch:
+        for ask in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+            patch.setattr(torch.cpu, ask, lambda: False)
+        yield
+
+
 class Ran(NamedTuple):
     status: int
     out: str
