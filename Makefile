@@ -12,9 +12,11 @@
 # make stubs     tells editors every option of every estimator
 PYTHON ?= python3
 VENV := .venv
-SMALLEST := tables or names_what or ((padding or same_seed or answers_as_it_did) and not chosen)
+SMALLEST := tables or ((padding or same_seed or answers_as_it_did) and not chosen)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 TEST := $(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+# Numba's cache belongs to whole folders: the version of one is a digest of all of its files.
+COMPILED = $(shell grep -rlE '^@(njit|c_function)' src | xargs -n1 dirname | sort -u | sed 's:$$:/*.py:')
 # Tests start hundreds of processes, so bytecode is kept even where the environment turns that off.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -46,7 +48,7 @@ test-processors: $(VENV)/kernels-ready
 	OMP_NUM_THREADS=1 ONEDNN_MAX_CPU_ISA=AVX2 $(TEST) --tier first tests/test_contract.py
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default $(TEST) --tier first tests/test_contract.py
 
-quick: lint
+quick: lint $(VENV)/kernels-ready
 	$(TEST) --tier first -k "$(SMALLEST)" tests/test_contract.py
 	touched=$$($(VENV)/bin/python tools/touched.py) && { test -z "$$touched" || $(TEST) --tier first $$touched; }
 
@@ -88,7 +90,7 @@ $(VENV)/test-ready: $(VENV)/demo-ready
 	touch $@
 
 # Numba compiles in one process what all workers then find in the cache.
-$(VENV)/kernels-ready: $(VENV)/test-ready tools/compile_kernels.py $(shell grep -rlE '^@(njit|c_function)' src)
+$(VENV)/kernels-ready: $(VENV)/test-ready tools/compile_kernels.py $(wildcard $(COMPILED))
 	$(VENV)/bin/python tools/compile_kernels.py
 	touch $@
 

@@ -76,7 +76,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m leave tests out: the sample is always the same
 def pytest_collection_modifyitems(config, items) -> None:
-    if (tier := config.getoption("tier")) != "all":
+    named = any("::" in argument for argument in config.args)
+    if (tier := config.getoption("tier")) != "all" and not named:
         in_first = tiers.select(items)
         kept = [item for item, first in zip(items, in_first) if first == (tier == "first")]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])

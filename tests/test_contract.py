@@ -722,7 +722,12 @@ def test_it_learns(rung, task, kind, seed):
     """Against the same network untrained, by a margin that all three seeds clear; see LEARNED."""
     inputs, targets = made(kind, task=task)
     estimator = small(rung, task, validation=0.0, seed=seed)
-    both = task in ("tag", "translate", "reply", "transcribe")  # a span's end shows behind it
+    both = task in (
+        "tag",
+        "translate",
+        "reply",
+        "transcribe",
+    )  # where a span ends shows in the next token
     rate = {"bert": 0.005, "seq2seq": 0.01}.get(rung, 0.02)  # a post-norm body wants less
     wanted = {"steps": 120 if rung == "seq2seq" else 60, "learning_rate": rate, "dropout": 0.0}
     wanted |= {"hidden": 16, "embed": 16, "width": 16, "bidirectional": both}

@@ -85,6 +85,7 @@ def test_a_text_is_as_likely_as_its_lines_and_these_as_their_tokens(rung):
     assert found == pytest.approx(model.log_prob(lines[0], after=""), abs=1e-4)
 
 
+@pytest.mark.each_value
 @every_rung
 @pytest.mark.parametrize("tokenizer", ["spaces", "characters", "bpe", "words"])
 def test_one_step_at_a_time_says_what_the_whole_text_says(rung, tokenizer):
@@ -725,6 +726,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(rung, place, monkeypatch):
     assert [p.score for p in again.progress_] == [p.score for p in whole.progress_]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("rung", NETWORKS)
 def test_the_future_does_not_leak(rung):
     model = trained(rung)
@@ -798,6 +800,7 @@ def test_a_cache_says_what_reading_again_says(positions, rows, begun):
         log_probs, state = model.step(state, text[:, at])
 
 
+@pytest.mark.each_value
 @every_rung
 def test_a_state_stays_as_it_was(rung):
     """Two that read on from the same place, turn by turn, do not meet; nor do rows that were taken."""

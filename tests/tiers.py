@@ -6,9 +6,12 @@ A test is left out of the first tier by one of three marks:
     @pytest.mark.pairwise      the first tier takes cases that hold every pair of parameter values
     @pytest.mark.each_value    the first tier takes cases that hold every parameter value
 
-The cases are drawn from what the tables give (rung × task × option × …), never from a list. Tests of
-a file that share a group, `pairwise("group")`, share one sample: the test's name is one more
-parameter, so that every test meets every rung, every rung every option, and so on.
+The cases are drawn from what the tables give (rung × task × option × …), never from a list. Each test
+has a sample of its own, unless it names a group: tests of a file that share `pairwise("group")` or
+`each_value("group")` share one sample, in which the test's name is one more parameter. So with pairs
+every test meets every rung; with values every test runs, and every rung is met by one of them.
+
+Of several marks the one nearest to the test counts. Tests named by node id run whatever their tier.
 """
 
 import random
@@ -17,6 +20,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 SEED = 0
+SIZES = {"pairwise": 2, "each_value": 1}  # mark → parameter values in a combination
 
 
 def select(items: Sequence, seed: int = SEED) -> list[bool]:
@@ -24,11 +28,10 @@ def select(items: Sequence, seed: int = SEED) -> list[bool]:
     chosen = [item.get_closest_marker("slow") is None for item in items]
     groups = defaultdict(list)
     for at, item in enumerate(items):
-        for size, name in ((2, "pairwise"), (1, "each_value")):
-            marker = item.get_closest_marker(name)
-            if chosen[at] and marker is not None:
-                group = marker.args or (item.originalname,)
-                groups[size, item.path, *group].append(at)
+        marker = next((mark for mark in item.iter_markers() if mark.name in SIZES), None)
+        if chosen[at] and marker is not None:
+            group = marker.args or (item.originalname,)
+            groups[SIZES[marker.name], item.path, *group].append(at)
     for (size, *_), group in groups.items():
         covering = cover([parameters(items[at]) for at in group], size, seed)
         for number, at in enumerate(group):
@@ -41,7 +44,7 @@ def parameters(item) -> dict[str, str]:
     spec = getattr(item, "callspec", None)
     values = {} if spec is None else dict(spec.params)
     return {"test": item.originalname} | {
-        name: str(value) if is_plain(value) else f"#{spec.indices[name]}"
+        name: repr(value) if is_plain(value) else f"#{spec.indices[name]}"
         for name, value in values.items()
     }
 

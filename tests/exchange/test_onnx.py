@@ -91,6 +91,7 @@ def check_equal(estimator, inputs, out: Path) -> None:
         assert ours == theirs
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task"), ROWS, ids=str)
 def test_equals_torch(rung, task, tmp_path):
     check_equal(fitted(rung, task, KIND[task]), long_and_short(KIND[task], task), tmp_path / "out")

@@ -95,6 +95,7 @@ def test_so_does_running_text(rung):
     assert trace.notes and not any(name.startswith(("encoder", "decoder")) for name in trace.notes)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("rung", LANGUAGE_RUNGS)
 def test_and_its_formulas_come_to_the_same(rung):
     model = language_model(rung, layers=2)

@@ -7,11 +7,11 @@ from test_contract import LEARNED, NETWORKS, assert_resumes, fitted, loss_of, ma
 from wenmai.training import loop
 from wenmai.training.updater import bf16_pays
 
-pytestmark = pytest.mark.each_value("bf16")
-EPSILON = 2**-8  # the spacing of bf16 numbers at 1: seven bits behind the leading one
+ROUNDING = 2**-8  # largest relative error of rounding to bf16, which keeps eight bits
 LAYERS = 8  # roundings, one behind the other, whose errors may add up
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
 def test_its_loss_is_that_of_float32_up_to_rounding(rung, task, kind):
     inputs, targets = made(kind, task=task)
@@ -19,7 +19,7 @@ def test_its_loss_is_that_of_float32_up_to_rounding(rung, task, kind):
     exact = loss_of(estimator, estimator.model_, inputs, targets)
     with torch.autocast("cpu", torch.bfloat16):
         rounded = loss_of(estimator, estimator.model_, inputs, targets)
-    assert rounded == pytest.approx(exact, rel=LAYERS * EPSILON)
+    assert rounded == pytest.approx(exact, rel=LAYERS * ROUNDING)
 
 
 # One of each kind of network: averaged embeddings, filters, an encoder, a decoder, both.
