@@ -630,3 +630,14 @@ def test_tokens_that_look_special_or_stand_twice_come_back(tmp_path):
     np.testing.assert_array_equal(
         load(model.save(tmp_path / "run")).predict(["see <unk>"]), model.predict(["see <unk>"])
     )
+
+
+@pytest.mark.parametrize(("rows", "said"), [((20, 2), False), ((21, 2), True)])
+def test_classes_are_uneven_from_ten_to_one_on(rows, said):
+    often, rare = rows
+    labels = ["often"] * often + ["rare"] * rare
+    texts = [f"text {n}" for n in range(len(labels))]
+    model = Classifier("softmax", epochs=1, validation=0.0).fit(texts, labels)
+    notes = [note for note in model.notes_ if "the classes are uneven" in note]
+    assert bool(notes) == said
+    assert not said or f"often has {often} rows, rare {rare}" in notes[0]
