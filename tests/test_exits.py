@@ -65,13 +65,15 @@ def signalled(owner, name: str, number: int = signal.SIGINT, call: int = 1):
 
 @contextmanager
 def full_disk(size: int):
-    """Inside, no file grows beyond so many bytes."""
+    """Inside, no file grows beyond so many bytes. Python would leave bytecode cut off, and read it in the next test."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def said(ran) -> str:
