@@ -78,16 +78,17 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(config, items) -> None:
     named = any("::" in argument for argument in config.args)
     if (tier := config.getoption("tier")) != "all" and not named:
-        in_first = tiers.select(items)
-        kept = [item for item, first in zip(items, in_first) if first == (tier == "first")]
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+        tests = {True: [], False: []}
+        for item, first in zip(items, tiers.select(items)):
+            tests[first].append(item)
+        config.hook.pytest_deselected(items=tests[tier != "first"])
+        items[:] = tests[tier == "first"]
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def without_bf16():
-    """`precision="auto"` is float32 on every processor; tests/training/test_precision.py has bf16."""
+    """`precision="auto"` is float32 on every processor; test_precision.py has bf16."""
     import torch
 
     with pytest.MonkeyPatch.context() as patch:

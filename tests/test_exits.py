@@ -65,7 +65,9 @@ def signalled(owner, name: str, number: int = signal.SIGINT, call: int = 1):
 
 @contextmanager
 def full_disk(size: int):
-    """Inside, no file grows beyond so many bytes. Python would leave bytecode cut off, and read it in the next test."""
+    """Inside, no file grows beyond `size` bytes.
+
+    No bytecode is written: Python does not notice that it was cut off, and later tests read it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)

@@ -1,6 +1,6 @@
-"""Compiles what Numba compiles, in one process: tests in several processes then find it in the cache.
+"""Fills Numba's cache in one process, so that the processes of a test run find it warm.
 
-python tools/compile_kernels.py      about a minute where nothing is cached, seconds where all of it is
+python tools/compile_kernels.py      about a minute on an empty cache, seconds on a warm one
 """
 
 import tempfile

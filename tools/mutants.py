@@ -122,7 +122,7 @@ def changed(node: ast.AST, **fields) -> ast.AST:
 
 
 def each_change(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """(node, changed node) for every change that can be made; the tree holds it until the next is asked for."""
+    """(node, changed node) for every change; the tree holds one until the next is asked for."""
 
     def visit(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         for field, value in ast.iter_fields(node):
@@ -141,7 +141,7 @@ def each_change(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def mutants(text: str, wanted: set[int] | None = None) -> list[tuple[int, str, str]]:
-    """(line, what changed, the module's text) for every change, or for those with a number in `wanted`."""
+    """(line, what changed, the module's text) for every change, or those numbered in `wanted`."""
     tree, found = ast.parse(text), []
     for number, (child, other) in enumerate(each_change(tree)):
         if wanted is None or number in wanted:
@@ -281,7 +281,7 @@ def drawn(
 
 
 def is_listed(name: str, survivors: list[dict]) -> bool:
-    """Whether mutants.toml gives a reason why nobody notices this change, near a line that holds this text."""
+    """Whether mutants.toml has this change as a survivor, near a line that holds its text."""
     place, _, change = name.partition(": ")
     module, _, number = place.rpartition(":")
     lines = (ROOT / module).read_text(encoding="utf-8").splitlines()
@@ -326,7 +326,7 @@ def module_name(path: Path) -> str:
 
 
 def functions_of(change: Drawn, tree: ast.Module) -> list[ast.FunctionDef]:
-    """The function that the change is made to. If it is compiled, or there is none: all that are not."""
+    """The function that is changed; if it is compiled, or there is none, all Python functions."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     python = [
         node for node in functions if "jit" not in " ".join(map(ast.unparse, node.decorator_list))
@@ -360,7 +360,9 @@ class Reach:
     """Writes down which contract case, (rung, task), runs which function: [number, rung, task]."""
 
     def __init__(self, path: str):
-        self.path, self.seen, self.case = path, set(), None
+        self.path = path
+        self.seen: set[tuple[int, str, str]] = set()
+        self.case: tuple[str, str] | None = None
         builtins.__reach__ = lambda number: self.case and self.seen.add((number, *self.case))
 
     def pytest_runtest_setup(self, item) -> None:
@@ -374,7 +376,7 @@ class Reach:
 
 
 class ContractCases:
-    """Of the contract, the cases of the rungs and tasks that run the changed function, after all other tests."""
+    """Keeps the contract cases whose rung and task run the changed function, and runs them last."""
 
     def __init__(self, reached: set[tuple[str, str]]):
         self.rungs, self.tasks = {rung for rung, _ in reached}, {task for _, task in reached}

@@ -1,4 +1,4 @@
-"""make report: counts that a maintainer may want to look at. None of them is a goal, and nothing fails on them.
+"""make report: counts that a maintainer may want to look at. None is a goal; none can fail.
 
 python tools/report.py      one line per count
 """

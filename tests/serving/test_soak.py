@@ -1,6 +1,7 @@
 """A server under changing load, with clients that vanish: nothing is lost or wrong, memory stays flat, nothing is left behind.
 
-`make soak` runs it for WENMAI_SOAK_MINUTES (30 unless said), or until a million requests; the other tests send a number of requests."""
+`make soak` runs it for WENMAI_SOAK_MINUTES (default: 30), or until a million requests; the other
+tests send a fixed number of requests."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""bf16: when `precision="auto"` chooses it, how far it may be from float32, and that it learns and resumes."""
+"""bf16: when `precision="auto"` chooses it, its distance from float32, learning and resuming."""
 
 import pytest
 import torch
